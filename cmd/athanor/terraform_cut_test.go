@@ -13,6 +13,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
 	"sync"
@@ -31,6 +32,8 @@ const (
 	cutReal  = "CUT_REAL"
 	cutAt    = "CUT_AT"
 	cutAfter = "CUT_AFTER"
+	// cutPIDs names a file in which each such provider writes its process. It then ends with whoever started it, as does the real one.
+	cutPIDs = "CUT_PIDS"
 )
 
 // cuttingProvider is the real provider of $CUT_REAL with a hand between: at a change it kills athanor, before the real provider is asked
@@ -45,11 +48,16 @@ func cuttingProvider() {
 func serveCutting() error {
 	actual := exec.CommandContext(context.Background(), os.Getenv(cutReal)) //nolint:gosec // the test names it
 	actual.Stderr = os.Stderr
+	runtime.LockOSThread() // the kernel ends the real one with the thread that started it
+	bind(actual)
 	out, err := actual.StdoutPipe()
 	if err != nil {
 		return err
 	}
 	if err := actual.Start(); err != nil {
+		return err
+	}
+	if err := outlivesNobody(actual.Process, os.Getenv(cutPIDs)); err != nil {
 		return err
 	}
 	line, err := bufio.NewReader(out).ReadString('\n')
@@ -85,6 +93,30 @@ func serveCutting() error {
 	err = actual.Wait()
 	cut.mu.Lock() // a cut ends this process, and not before its parent
 	return err
+}
+
+// outlivesNobody ends this process and the real provider when whoever started this process has ended, and says so in a file before.
+func outlivesNobody(actual *os.Process, path string) error {
+	if path == "" {
+		return nil
+	}
+	f, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	if _, err := fmt.Fprintln(f, os.Getpid(), actual.Pid); err != nil {
+		return err
+	}
+	started := os.Getppid()
+	go func() {
+		for os.Getppid() == started {
+			time.Sleep(2 * time.Millisecond) // until the kernel gives this process to another one
+		}
+		_, _ = actual.Kill(), f.Close()
+		_, _ = actual.Wait()
+		os.Exit(1)
+	}()
+	return nil
 }
 
 // cutting counts changes.

@@ -1,4 +1,4 @@
-//go:build peers
+//go:build peers && linux && amd64
 
 package main
 
@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net/url"
 	"os"
 	"os/exec"
@@ -14,12 +15,15 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
+	"time"
 
 	"go.yaml.in/yaml/v3"
 
 	"github.com/athanor-dev/athanor/providers/cloudflare/cloudflaretest"
 	"github.com/athanor-dev/athanor/statestore/postgres/pgtest"
+	"github.com/athanor-dev/athanor/statestore/tracetest"
 )
 
 // cutSet is a stack whose deployment is cut.
@@ -31,6 +35,8 @@ type cutSet struct {
 	env          []string
 	// have counts the objects whose names begin with a prefix.
 	have func(folder, prefix string) int
+	// prepare makes what the objects with a prefix need; nil: nothing.
+	prepare func(prefix string)
 	// quiet waits until what was asked before a cut is done; nil: nothing is under way then.
 	quiet func()
 	// id is the import id of the object of a resource, "" where there is none.
@@ -73,12 +79,12 @@ func newCutCase(t *testing.T, set *cutSet, prefix string) *cutCase {
 // declare writes the stack for both tools. Resources in adopt have ids to adopt.
 func (c *cutCase) declare(version string, adopt map[string]string) {
 	c.t.Helper()
-	text := strings.NewReplacer("NAME", c.prefix, "TEXT", "text "+version, "NUMBER", version).Replace(c.set.resources)
+	text := strings.NewReplacer("NAME", c.prefix, "TEXT", "text "+version, "NUMBER", version, "PRIVILEGES", map[string]string{"1": "CONNECT, TEMPORARY", "2": "CONNECT"}[version]).Replace(c.set.resources)
 	c.declared = declaredAlike{Stack: "cut"}
 	if err := yaml.Unmarshal([]byte("resources:"+text), &c.declared); err != nil {
 		c.t.Fatal(err)
 	}
-	names := []string{cutReal, cutAt, cutAfter}
+	names := []string{cutReal, cutAt, cutAfter, cutPIDs}
 	for _, v := range c.set.env {
 		name, _, _ := strings.Cut(v, "=")
 		names = append(names, name)
@@ -122,7 +128,7 @@ func (c *cutCase) command(tool string, at int, after bool, command string, more 
 		cmd = limited(c.t, path, args...)
 		c.env = append(c.env, "ATHANOR_ALLOW=program="+c.cutter)
 	}
-	cmd.Dir, cmd.Env = c.dir, append(slices.Clip(c.env), cutAt+"="+strconv.Itoa(at))
+	cmd.Dir, cmd.Env = c.dir, append(slices.Clip(c.env), cutAt+"="+strconv.Itoa(at), cutPIDs+"=")
 	if after {
 		cmd.Env = append(cmd.Env, cutAfter+"=yes")
 	}
@@ -134,6 +140,65 @@ func (c *cutCase) command(tool string, at int, after bool, command string, more 
 		}
 	}
 	return cmd.ProcessState.ExitCode(), string(out)
+}
+
+// commit runs a deployment, and kills it before its nth write of state that a disk keeps. It reports false when it ended before.
+func (c *cutCase) commit(tool string, n int) bool {
+	t := c.t
+	t.Helper()
+	name, args, state := tool, []string{"deploy", "--yes"}, "state.db"
+	if tool == "tofu" {
+		name, args, state = c.program, []string{"apply", "-no-color", "-input=false", "-parallelism=4", "-auto-approve"}, "terraform.tfstate"
+	}
+	path, err := exec.LookPath(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	folder, err := filepath.EvalSymlinks(c.dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := os.CreateTemp(t.TempDir(), "out")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer out.Close()
+	seen, pids := 0, filepath.Join(c.dir, "pids")
+	watch := tracetest.Watch{Under: []string{folder}, Before: func(op tracetest.Op) tracetest.Order {
+		if filepath.Base(op.Path) != state || op.Kind != tracetest.Sync && (tool != "tofu" || op.Kind != tracetest.Write) {
+			return tracetest.Order{}
+		}
+		seen++
+		return tracetest.Order{Kill: seen == n}
+	}}
+	once := exec.Cmd{Env: append(slices.Clip(c.env), cutAt+"=0", cutPIDs+"="+pids, "ATHANOR_ALLOW=program="+c.cutter)}
+	env := once.Environ() // of a variable that is set twice the last one counts
+	status, err := tracetest.Run(append([]string{path}, args...), &os.ProcAttr{Dir: c.dir, Env: env, Files: []*os.File{nil, out, out}}, watch)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !status.Signaled() {
+		if said, err := os.ReadFile(out.Name()); status.ExitStatus() != 0 || seen == 0 {
+			t.Errorf("%v ends with %d before commit %d, of %d (%v)\n%s", args, status.ExitStatus(), n, seen, err, said)
+		}
+		return false
+	}
+	listed, err := os.ReadFile(pids)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		t.Fatal(err)
+	}
+	for pid := range strings.FieldsSeq(string(listed)) {
+		number, err := strconv.Atoi(pid)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for began := time.Now(); syscall.Kill(number, 0) == nil; time.Sleep(2 * time.Millisecond) {
+			if time.Since(began) > patience {
+				t.Fatalf("the provider %d outlives %s", number, tool)
+			}
+		}
+	}
+	return true
 }
 
 // allowed permits athanor what the stack asks for.
@@ -186,22 +251,34 @@ func (c *cutCase) wayOut(said string) error {
 	return errors.New(said)
 }
 
-// run cuts a deployment and goes on with another command. It counts what became of the objects.
-func (c *cutCase) run(tool string, at int, after bool, next string, n *cutCounts) {
+// run cuts a deployment, at a change or before a commit, and goes on with another command. It counts what became of the objects, and reports false when
+// nothing was cut.
+func (c *cutCase) run(tool string, at int, after, atCommit bool, next string, n *cutCounts) bool {
 	t := c.t
 	t.Helper()
 	deploy, state := "deploy", ".athanor"
 	if tool == "tofu" {
 		deploy, state = "apply", "terraform.tfstate"
 	}
+	if c.set.prepare != nil {
+		c.set.prepare(c.prefix)
+	}
 	what := fmt.Sprintf("%s, %s: cut %d, after its answer %t, then %s", c.set.name, tool, at, after, next)
 	c.declare("1", nil)
 	if tool == "athanor" {
 		c.allowed()
 	}
-	if code, out := c.command(tool, at, after, deploy); code != -1 {
+	if atCommit {
+		what = fmt.Sprintf("%s, %s: cut before commit %d, then %s", c.set.name, tool, at, next)
+		if !c.commit(tool, at) {
+			if code, out := c.command(tool, 0, false, "destroy"); code != 0 {
+				t.Errorf("%s: destroy ends with %d\n%s", what, code, out)
+			}
+			return false
+		}
+	} else if code, out := c.command(tool, at, after, deploy); code != -1 {
 		t.Errorf("%s: it is not cut: %d\n%s", what, code, out)
-		return
+		return false
 	}
 	n.cuts++
 	if c.set.quiet != nil {
@@ -250,9 +327,11 @@ func (c *cutCase) run(tool string, at int, after bool, next string, n *cutCounts
 		n.silent++
 		t.Logf("%s: %d objects, want %d; destroy ends with %d and leaves %d", what, have, want, again, left)
 	}
+	return true
 }
 
-// TestRealTofuCuts kills athanor and the real tofu at each change that they ask a real provider for, before it is made and after, and goes on
+// TestRealTofuCuts kills athanor and the real tofu at each change that they ask a real provider for, before it is made and after, and before each commit of
+// their state, and goes on
 // with the same deployment, an edited one, a destruction, or a deployment without state. athanor makes nothing twice in silence, and where it
 // stops, what it says is a way out. The table in docs/terraform-providers.md is what is found here, and is written anew under $ATHANOR_UPDATE.
 func TestRealTofuCuts(t *testing.T) {
@@ -285,6 +364,7 @@ func TestRealTofuCuts(t *testing.T) {
 		return ids
 	}
 	none := func(_, _ string) string { return "" }
+	config := map[string]any{"database": database, "host": "127.0.0.1", "port": port, "sslmode": "disable", "username": pgtest.Superuser}
 	sets := []*cutSet{
 		{name: "files", source: "hashicorp/local", objects: 2, id: none, resources: `
   one: {kind: tf.local_file, provider: it, props: {filename: NAME-one.txt, content: TEXT}}
@@ -301,7 +381,7 @@ func TestRealTofuCuts(t *testing.T) {
   app:  {kind: tf.postgresql_role, provider: it, props: {name: NAME_app, login: true, password: TEXT}}
   shop: {kind: tf.postgresql_database, provider: it, props: {name: NAME_shop, owner: "${app.name}"}}
   web:  {kind: tf.postgresql_schema, provider: it, props: {name: NAME_web, owner: "${app.name}"}}
-`, config: map[string]any{"database": database, "host": "127.0.0.1", "port": port, "sslmode": "disable", "username": pgtest.Superuser},
+`, config: config,
 			quiet: func() { quiet(t, conn) },
 			have: func(_, prefix string) (n int) {
 				query := `select (select count(*) from pg_roles where starts_with(rolname, $1)) + (select count(*) from pg_database where starts_with(datname, $1))
@@ -311,6 +391,36 @@ func TestRealTofuCuts(t *testing.T) {
 				}
 				return n
 			},
+		},
+		{
+			name: "grants", source: "cyrilgdn/postgresql", objects: 1, id: none, resources: strings.ReplaceAll(`
+  read: {kind: tf.postgresql_grant, provider: it, props: {database: DATABASE, role: NAME_reader, object_type: database, privileges: [PRIVILEGES]}}
+`, "DATABASE", database), config: config,
+			prepare: func(prefix string) { pgtest.Exec(t, address, "create role "+prefix+"_reader") },
+			quiet:   func() { quiet(t, conn) },
+			have: func(_, prefix string) (n int) {
+				query := "select count(distinct grantee) from pg_database, aclexplode(datacl) join pg_roles on pg_roles.oid = grantee where datname = current_database() and starts_with(rolname, $1)"
+				if err := conn.QueryRow(context.Background(), query, prefix).Scan(&n); err != nil {
+					t.Fatal(err)
+				}
+				return n
+			},
+		},
+		{
+			name: "queues", source: "cloudflare/cloudflare", objects: 1, env: []string{"CLOUDFLARE_API_TOKEN=" + s.Token},
+			resources: strings.ReplaceAll(`
+  jobs: {kind: tf.cloudflare_queue, provider: it, props: {account_id: ACCOUNT, queue_name: NAME-jobs, settings: {delivery_delay: NUMBER, delivery_paused: false, message_retention_period: 345600}}}
+`, "ACCOUNT", s.Account), config: map[string]any{"base_url": s.Env()["CLOUDFLARE_API_BASE_URL"]},
+			have: func(_, prefix string) (n int) {
+				all, _ := s.Do(t, "GET", "/accounts/"+s.Account+"/queues", nil).([]any)
+				for _, v := range all {
+					if v, _ := v.(map[string]any); strings.HasPrefix(fmt.Sprint(v["queue_name"]), prefix) {
+						n++
+					}
+				}
+				return n
+			},
+			id: none,
 		},
 		{
 			name: "KV namespaces, DNS records", source: "cloudflare/cloudflare", objects: 2, env: []string{"CLOUDFLARE_API_TOKEN=" + s.Token}, resources: strings.NewReplacer("ACCOUNT", s.Account, "ZONE", zone).Replace(`
@@ -331,13 +441,23 @@ func TestRealTofuCuts(t *testing.T) {
 	for _, set := range sets {
 		for _, tool := range []string{"tofu", "athanor"} {
 			var n cutCounts
-			for _, next := range []string{"the same", "edited", "destroy", "state lost"} {
+			nexts := []string{"the same", "edited", "destroy", "state lost"}
+			for at, isCut := 1, true; isCut; at++ { // each commit has one of them as its next
+				number++
+				isCut = false
+				prefix, next := fmt.Sprintf("cut%dx", number), nexts[at%len(nexts)]
+				t.Run(fmt.Sprintf("%s/%s/%s/commit %d", set.source, tool, next, at), func(t *testing.T) {
+					isCut = newCutCase(t, set, prefix).run(tool, at, false, true, next, &n)
+				})
+			}
+			commits := n.cuts
+			for _, next := range nexts {
 				for at := 1; at <= set.objects; at++ {
 					for _, after := range []bool{false, true} {
 						number++
 						prefix := fmt.Sprintf("cut%dx", number)
 						t.Run(fmt.Sprintf("%s/%s/%s/%d/%t", set.source, tool, next, at, after), func(t *testing.T) {
-							newCutCase(t, set, prefix).run(tool, at, after, next, &n)
+							newCutCase(t, set, prefix).run(tool, at, after, false, next, &n)
 						})
 					}
 				}
@@ -345,7 +465,10 @@ func TestRealTofuCuts(t *testing.T) {
 			if tool == "athanor" && n.silent > 0 {
 				t.Errorf("%s: %d times athanor made or left something in silence", set.name, n.silent)
 			}
-			fmt.Fprintf(&lines, "| %s | %s | %d | %d | %d | %d | %d |\n", set.name, tool, n.cuts, n.wentOn, n.stopped, n.told, n.silent)
+			if commits == 0 {
+				t.Errorf("%s: no commit of %s was cut", set.name, tool)
+			}
+			fmt.Fprintf(&lines, "| %s | %s | %d + %d | %d | %d | %d | %d |\n", set.name, tool, n.cuts-commits, commits, n.wentOn, n.stopped, n.told, n.silent)
 		}
 	}
 	t.Log("\n" + lines.String())

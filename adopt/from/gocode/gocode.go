@@ -248,7 +248,7 @@ func (w *writer) typed(e *entry) error {
 func (w *writer) settings() error {
 	for _, name := range slices.Sorted(maps.Keys(w.stack.Providers)) {
 		settings := maps.Clone(w.stack.Providers[name])
-		if settings["use"] != nil {
+		if settings["use"] != nil || settings["terraform"] != nil {
 			continue
 		}
 		text, err := w.expression(settings, reflect.TypeFor[map[string]any]())
@@ -260,6 +260,9 @@ func (w *writer) settings() error {
 	for _, name := range slices.Sorted(maps.Keys(w.stack.Providers)) {
 		settings := maps.Clone(w.stack.Providers[name])
 		of, ok := settings["use"].(string)
+		if settings["terraform"] != nil {
+			of, ok = "tf", true // the settings of a Terraform provider: kinds take those of the first word of their names
+		}
 		variable := w.variables["provider "+name]
 		if !ok || variable == "" {
 			continue
@@ -385,7 +388,7 @@ func (w *writer) handleType(e *entry) string {
 
 // scope is the handle under which a resource is declared.
 func (w *writer) scope(e *entry) string {
-	if e.Provider == "" || w.stack.Providers[e.Provider]["use"] == nil {
+	if of := w.stack.Providers[e.Provider]; e.Provider == "" || of["use"] == nil && of["terraform"] == nil {
 		return "s"
 	}
 	key := "provider " + e.Provider

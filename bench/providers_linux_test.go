@@ -1,0 +1,186 @@
+package bench_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/athanor-dev/athanor/bench/opentofu"
+)
+
+// treeCost is what a command took, with the processes that it started.
+type treeCost struct {
+	wall, cpu time.Duration
+	// own is the most memory in bytes that the command's own process had, plugin the most that one of those had which it started.
+	own, plugin int64
+	// processes is how many it started, at most at once.
+	processes int
+}
+
+// measureTree runs a command, and looks at it and at what it started every few milliseconds: the kernel keeps the peak of each process while it lives.
+func measureTree(ctx context.Context, dir string, env []string, codes []int, args ...string) (c treeCost, err error) {
+	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	var out bytes.Buffer
+	cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr = dir, env, &out, &out
+	began := time.Now()
+	if err := cmd.Start(); err != nil {
+		return c, err
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- cmd.Wait() }()
+	for over := false; !over; {
+		select {
+		case err = <-ended:
+			over = true
+		case <-time.After(5 * time.Millisecond):
+			children := childrenOf(cmd.Process.Pid)
+			c.own, c.processes = max(c.own, peakOf(cmd.Process.Pid)), max(c.processes, len(children))
+			for _, pid := range children {
+				c.plugin = max(c.plugin, peakOf(pid))
+			}
+		}
+	}
+	c.wall, c.cpu = time.Since(began), cmd.ProcessState.UserTime()+cmd.ProcessState.SystemTime()
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) {
+		return c, err
+	}
+	for _, code := range codes {
+		if cmd.ProcessState.ExitCode() == code {
+			return c, nil
+		}
+	}
+	return c, fmt.Errorf("%v: exit code %d: %.2000s", args, cmd.ProcessState.ExitCode(), out.String())
+}
+
+// childrenOf are the processes that any thread of a process started and that live.
+func childrenOf(pid int) (all []int) {
+	lists, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", pid))
+	for _, list := range lists {
+		text, err := os.ReadFile(list)
+		if err != nil {
+			continue // the thread ended
+		}
+		for field := range strings.FieldsSeq(string(text)) {
+			if child, err := strconv.Atoi(field); err == nil {
+				all = append(all, child)
+			}
+		}
+	}
+	return all
+}
+
+// peakOf is the most memory that a process had, in bytes, 0 for one that ended.
+func peakOf(pid int) int64 {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	if err != nil {
+		return 0
+	}
+	_, rest, _ := strings.Cut(string(text), "VmHWM:")
+	kib, _, _ := strings.Cut(strings.TrimSpace(rest), " ")
+	n, err := strconv.ParseInt(kib, 10, 64)
+	if err != nil {
+		return 0
+	}
+	return n << 10
+}
+
+// BenchmarkProviders deploys, plans and destroys resources of two real Terraform providers, half of them tf.random_id and half tf.local_file, with athanor
+// and with OpenTofu, by the same programs. $ATHANOR_PEERS is the folder with the programs.
+func BenchmarkProviders(b *testing.B) {
+	peers := os.Getenv("ATHANOR_PEERS")
+	if peers == "" {
+		b.Skip("$ATHANOR_PEERS names no folder with the programs of Terraform providers")
+	}
+	tofu, err := opentofu.Find("..")
+	if err != nil {
+		b.Skip(err)
+	}
+	n := sized(1000)
+	ours, theirs := b.TempDir(), b.TempDir()
+	random, files := filepath.Join(peers, "terraform-provider-random"), filepath.Join(peers, "terraform-provider-local")
+	type declared = map[string]any
+	resources, ids, notes := declared{}, declared{}, declared{}
+	for i := range n / 2 {
+		id, note := fmt.Sprint("id", i), fmt.Sprint("note", i)
+		resources[id] = declared{"kind": "tf.random_id", "provider": "rnd", "props": declared{"byte_length": 8}}
+		resources[note] = declared{"kind": "tf.local_file", "provider": "loc", "props": declared{"filename": note + ".txt", "content": "${" + id + ".hex}"}}
+		ids[id] = declared{"byte_length": 8}
+		notes[note] = declared{"filename": note + ".txt", "content": "${random_id." + id + ".hex}"}
+	}
+	write := func(path string, v any) {
+		b.Helper()
+		text, ok := v.(string)
+		if !ok {
+			data, err := json.Marshal(v)
+			if err != nil {
+				b.Fatal(err)
+			}
+			text = string(data)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			b.Fatal(err)
+		}
+	}
+	write(filepath.Join(ours, "athanor.yaml"), declared{
+		"stack": "bench", "resources": resources,
+		"providers": declared{"rnd": declared{"terraform": "hashicorp/random", "path": random}, "loc": declared{"terraform": "hashicorp/local", "path": files}},
+	})
+	write(filepath.Join(theirs, "main.tf.json"), declared{
+		"terraform": declared{"required_providers": declared{"random": declared{"source": "hashicorp/random"}, "local": declared{"source": "hashicorp/local"}}},
+		"resource":  declared{"random_id": ids, "local_file": notes},
+	})
+	write(filepath.Join(theirs, "tofurc"), fmt.Sprintf("provider_installation {\n dev_overrides {\n\"hashicorp/random\" = %q\n\"hashicorp/local\" = %q\n }\n}\n", peers, peers))
+	athanor := built(b)
+	ourEnv := append(os.Environ(), "HOME="+ours, "XDG_CONFIG_HOME="+ours, "ATHANOR_ALLOW=program="+random+",program="+files)
+	theirEnv := append(os.Environ(), "TF_CLI_CONFIG_FILE="+filepath.Join(theirs, "tofurc"), "CHECKPOINT_DISABLE=1")
+	common := []string{"-no-color", "-input=false"}
+	for _, p := range []struct {
+		name         string
+		ours, theirs []string
+	}{
+		{"deploy", []string{"deploy", "--yes"}, []string{"apply", "-auto-approve"}},
+		{"plan", []string{"plan"}, []string{"plan", "-detailed-exitcode"}},
+		{"destroy", []string{"destroy", "--yes"}, []string{"destroy", "-auto-approve"}},
+	} {
+		b.Run(p.name, func(b *testing.B) {
+			if b.N > 1 {
+				b.Skip("each phase is measured once: -benchtime 1x")
+			}
+			our, err := measureTree(b.Context(), ours, ourEnv, []int{0}, append([]string{athanor}, p.ours...)...)
+			if err != nil {
+				b.Fatal(err)
+			}
+			their, err := measureTree(b.Context(), theirs, theirEnv, []int{0}, append(append([]string{tofu}, p.theirs...), common...)...)
+			if err != nil {
+				b.Fatal(err)
+			}
+			const mib = 1 << 20
+			for unit, v := range map[string]float64{
+				"ms": ms(our.wall), "cpu-ms": ms(our.cpu), "own-MiB": float64(our.own) / mib, "plugin-MiB": float64(our.plugin) / mib, "processes": float64(our.processes),
+				"tofu-ms": ms(their.wall), "tofu-cpu-ms": ms(their.cpu), "tofu-own-MiB": float64(their.own) / mib, "tofu-plugin-MiB": float64(their.plugin) / mib,
+				"tofu-processes": float64(their.processes), "tofu/ms": ms(their.wall) / ms(our.wall), "tofu/cpu-ms": ms(their.cpu) / ms(our.cpu),
+			} {
+				b.ReportMetric(v, unit)
+			}
+			b.ReportMetric(0, "ns/op")
+			have, err := filepath.Glob(filepath.Join(ours, "note*.txt"))
+			if want := n / 2; p.name == "destroy" && len(have) != 0 || p.name != "destroy" && len(have) != want || err != nil {
+				b.Errorf("%d files after %s (%v)", len(have), p.name, err)
+			}
+		})
+	}
+}
+
+func ms(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
