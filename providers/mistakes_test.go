@@ -423,8 +423,8 @@ func (s *seeds) foundBy(m mistake) string {
 	if by, _ := s.run(s.dir, "^TestGolden", m.tags); by != "" {
 		return by
 	}
-	if strings.HasPrefix(s.dir, "aws/") && m.sort == "immutable left out" {
-		if by, _ := s.run(".", "^TestReplacementsAgree$", m.tags); by != "" {
+	if strings.Contains(s.dir, "/") && m.sort == "immutable left out" { // of a cloud
+		if by, _ := s.run(".", "^TestReplacementsA(gree|reListed)$", m.tags); by != "" {
 			return by
 		}
 	}

@@ -33,7 +33,8 @@ fi
 # The stamp is written last, so that an interrupted run starts over.
 mkdir -p "$dir"
 rm -f "$dir/stamp"
-GOBIN=$dir GOFLAGS= CGO_ENABLED=0 go install -trimpath -ldflags '-s -w' "$versitygw"
+# With -trimpath Go's own packages would be compiled once more.
+GOBIN=$dir GOFLAGS= CGO_ENABLED=0 go install -ldflags '-s -w' "$versitygw"
 "$python" -m venv --clear "$dir/python"
 "$dir/python/bin/python" -m pip install --quiet --disable-pip-version-check --no-deps --requirement "$from/requirements.txt"
 cp "$from/package.json" "$from/package-lock.json" "$dir"

@@ -47,6 +47,7 @@ type pkg struct {
 	state  map[string]string    // by test: run, pass, fail, skip
 	since  map[string]time.Time // when each that runs began or went on
 	cached bool
+	cpu    time.Duration // 0: not measured
 }
 
 type line struct{ test, text string }
@@ -88,6 +89,10 @@ func (s *summary) add(e event) {
 func (p *pkg) output(e event) {
 	if e.Test == "" && strings.HasSuffix(strings.TrimSpace(e.Output), "(cached)") {
 		p.cached = true
+	}
+	if cpu, ok := cpuOf(e.Output); ok && e.Test == "" {
+		p.cpu = cpu
+		return
 	}
 	for _, frame := range []string{"=== RUN", "=== PAUSE", "=== CONT", "=== NAME"} {
 		if strings.HasPrefix(e.Output, frame) {
@@ -157,6 +162,9 @@ func (s *summary) packageDone(e event, p *pkg) {
 func (p *pkg) took(e event) string {
 	if p.cached {
 		return "cached"
+	}
+	if p.cpu > 0 {
+		return fmt.Sprintf("%.1fs, %.1fs of processor time", e.Elapsed, p.cpu.Seconds())
 	}
 	return fmt.Sprintf("%.1fs", e.Elapsed)
 }

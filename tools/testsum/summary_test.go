@@ -3,6 +3,8 @@ package main
 import (
 	"os"
 	"path/filepath"
+	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -122,6 +124,81 @@ func TestOver(t *testing.T)  { t.Parallel(); t.Log("--- a line"); t.Log("chatter
 	}
 	if t.Failed() || strings.Contains(out.String(), "chatter") {
 		t.Error(out.String())
+	}
+}
+
+// TestMain makes this binary testsum itself, as go test -exec runs it.
+func TestMain(m *testing.M) {
+	if len(os.Args) > 2 && os.Args[1] == measured {
+		os.Exit(measure(os.Args[2:], os.Stdout))
+	}
+	os.Exit(m.Run())
+}
+
+// TestProcessorTime holds -cpu to the processor time of a package whose child is busy, and to the failures of a run that
+// is not measured.
+func TestProcessorTime(t *testing.T) {
+	const busy = `
+func spin() {
+	var used syscall.Rusage
+	for used.Utime.Nano() < 3e8 {
+		_ = syscall.Getrusage(syscall.RUSAGE_SELF, &used)
+	}
+}
+`
+	files := map[string]string{
+		"a/a_test.go": `package a
+
+import (
+	"os"
+	"os/exec"
+	"syscall"
+	"testing"
+)
+` + busy + `
+func TestChild(t *testing.T) {
+	if os.Getenv("CHILD") != "" {
+		spin()
+		return
+	}
+	cmd := exec.Command(os.Args[0], "-test.run=^TestChild$")
+	cmd.Env = append(os.Environ(), "CHILD=1")
+	if err := cmd.Run(); err != nil {
+		t.Fatal(err)
+	}
+}
+`,
+		"b/b_test.go": header + "func TestBad(t *testing.T) { t.Error(\"is bad\") }\n",
+		"c/c_test.go": `package c
+
+import (
+	"os"
+	"syscall"
+	"testing"
+)
+
+func TestEnds(t *testing.T) { _ = syscall.Kill(os.Getpid(), syscall.SIGKILL); select {} }
+`,
+	}
+	var out strings.Builder
+	code, err := run(options{dir: module(t, files), cpu: true, args: []string{"./..."}}, &out)
+	if code != 1 || err != nil {
+		t.Errorf("code %d, error %v; want 1", code, err)
+	}
+	took := regexp.MustCompile(`ok    sample/a .*, ([0-9.]+)s of processor time\n`).FindStringSubmatch(out.String())
+	if took == nil {
+		t.Fatalf("no processor time:\n%s", out.String())
+	}
+	if seconds, err := strconv.ParseFloat(took[1], 64); err != nil || seconds < 0.3 {
+		t.Errorf("%s s of processor time, and the child alone takes 0.3", took[1])
+	}
+	for _, want := range []string{"is bad", "sample/c.TestEnds", "signal: killed", "1 passed, 2 failed, 0 skipped"} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("does not say %q", want)
+		}
+	}
+	if t.Failed() {
+		t.Log(out.String())
 	}
 }
 

@@ -8,6 +8,7 @@ address, and holds the emulator by the connection. It ends when the run is over 
 """
 
 import functools
+import gc
 import io
 import os
 import selectors
@@ -18,6 +19,7 @@ import traceback
 from email.utils import formatdate
 from urllib.parse import unquote, urlsplit
 
+import flask.debughelpers
 import moto.backends
 import moto.core.errors
 import moto.core.responses
@@ -247,6 +249,13 @@ def serve(self):
         os.dup2(os.open(os.devnull, os.O_WRONLY), 2)  # who reads it may end earlier
         threading.Thread(target=lambda: (held(int(run), self), os._exit(0))).start()
 
+
+# In the debug mode of moto's applications every request would get a class of its own, for a hint about forms.
+flask.debughelpers.attach_enctype_error_multidict = lambda request: None
+
+# What is loaded stays. Requests leave few cycles behind, and what they create mostly stays as well.
+gc.freeze()
+gc.set_threshold(20000, 20, 100)
 
 announce, BaseWSGIServer.log_startup = BaseWSGIServer.log_startup, serve
 moto.server.MotoRequestHandler = Handler

@@ -9,6 +9,7 @@ import (
 	"net"
 	"os"
 	"os/exec"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -22,13 +23,22 @@ type run struct {
 	door *net.UnixAddr
 }
 
-// runOf returns the run that a process is, if it is one. The name of the door has no file: it is gone with the last
-// process that holds it, however that ends, and only one process can take it.
+// runOf returns the run that a process is, if it is one. Between the run and a test binary may be testsum, which
+// measures it. The name of the door has no file: it is gone with the last process that holds it, however that ends, and
+// only one process can take it.
 func runOf(pid int) (run, bool) {
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	name, rest, ok := strings.Cut(string(stat), ") ")
 	fields := strings.Fields(rest)
-	if err != nil || !ok || !strings.HasSuffix(name, "(go") || len(fields) < 20 {
+	if err != nil || !ok || len(fields) < 20 {
+		return run{}, false
+	}
+	if strings.HasSuffix(name, "(testsum") {
+		if parent, err := strconv.Atoi(fields[1]); err == nil {
+			return runOf(parent)
+		}
+	}
+	if !strings.HasSuffix(name, "(go") {
 		return run{}, false
 	}
 	door := fmt.Sprintf("@athanor-emulator-%d-%d-%s", os.Getuid(), pid, fields[19]) // when it began

@@ -3,6 +3,7 @@ package sqs
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"io"
 	"maps"
 	"net/http"
@@ -23,7 +24,8 @@ const account = "111122223333"
 
 // likeAWS stands before the emulator and does what SQS is documented to do where moto does not:
 //
-//   - RedriveAllowPolicy is shown by GetQueueAttributes; moto keeps it and never shows it.
+//   - RedriveAllowPolicy is shown by GetQueueAttributes; moto keeps it and never shows it. No order of its queues is
+//     documented, so they are shown in another one.
 //
 //   - SetQueueAttributes leaves attributes alone that it does not name; moto drops the policy then.
 //
@@ -123,10 +125,28 @@ func (s *likeAWS) keep(in input) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if policy, ok := in.Attributes["RedriveAllowPolicy"]; ok {
-		s.allow[in.name()] = strings.ReplaceAll(policy, s.real, account)
+		s.allow[in.name()] = sorted(strings.ReplaceAll(policy, s.real, account))
 	} else if in.QueueName != "" {
 		delete(s.allow, in.name())
 	}
+}
+
+// sorted is a policy with its queues in the order of their names. One that is no such document stays as it is.
+func sorted(policy string) string {
+	var document map[string]any
+	if err := json.Unmarshal([]byte(policy), &document); err != nil {
+		return policy
+	}
+	queues, ok := document["sourceQueueArns"].([]any)
+	if !ok {
+		return policy
+	}
+	slices.SortFunc(queues, func(a, b any) int { return strings.Compare(fmt.Sprint(a), fmt.Sprint(b)) })
+	text, err := json.Marshal(document)
+	if err != nil {
+		panic(err)
+	}
+	return string(text)
 }
 
 func (s *likeAWS) withPolicy(r *http.Request, in input, text []byte) []byte {
