@@ -232,7 +232,7 @@ var tableKind = &kind.Kind[TableProps, liveTable, Table]{
 		"managed: replicas in other regions (AWS::DynamoDB::GlobalTable is the kind for those), vector indexes, " +
 		"automatic scaling (leave provisionedThroughput to it with ignoreChanges), and policies of streams.",
 
-	Observe:    observeTable,
+	Observe:    aws.Together(tableType, observeTable, observeTables),
 	Create:     createTable,
 	Compare:    compareTable,
 	Attributes: tableAttrs,
@@ -269,6 +269,7 @@ var tableKind = &kind.Kind[TableProps, liveTable, Table]{
 		return kind.WaitingFor(live.waiting())
 	},
 	List: listTables,
+	Bulk: aws.InBulk(observeTable, observeTables),
 
 	// "DescribeTable uses an eventually consistent query … wait for a few seconds, and then try again", and policies the
 	// like: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_DescribeTable.html
@@ -281,7 +282,7 @@ var tableKind = &kind.Kind[TableProps, liveTable, Table]{
 		Observe: []string{
 			"DescribeTable", "Scan", "DescribeTimeToLive", "DescribeContinuousBackups",
 			"ListContributorInsights", "DescribeKinesisStreamingDestination", "GetResourcePolicy",
-			"ListTagsOfResource",
+			"ListTagsOfResource", "tag:GetResources",
 		},
 		List: []string{"ListTables"},
 		Only: map[string][]tree.Path{

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -25,7 +26,8 @@ type liveTable struct {
 	have   TableProps
 	// tags are all of them: the author's, the mark, and those of AWS.
 	tags map[string]string
-	// items says that there is one. DynamoDB counts them every six hours.
+	// items says that there is one, or that nobody needs to know: of a table that stays none is asked for. DynamoDB counts them
+	// every six hours.
 	items bool
 	// kinesis are all streams that get changes, where there should be one at most. asksKinesis: they were asked for.
 	kinesis     []KinesisStream
@@ -68,12 +70,33 @@ func observeTable(ctx context.Context, site tableSite) (liveTable, error) {
 	if err != nil {
 		return liveTable{}, err
 	}
+	return tableAt(ctx, site, name, nil)
+}
+
+// observeTables reads the tags of all tables together, and each that has the wanted ones without asking for items: a table that stays
+// counts as one with items.
+func observeTables(ctx context.Context, all []tableSite) ([]*aws.Answer[liveTable], error) {
+	tags, err := aws.TagsTogether(ctx, all,
+		func(t Table) aws.ARN { return t.ARN }, func(want TableProps) map[string]string { return want.Tags })
+	if err != nil {
+		return nil, err
+	}
+	return aws.EachOf(ctx, all, func(i int) bool { return tags[i] == nil }, func(ctx context.Context, i int, s tableSite) (liveTable, error) {
+		return tableAt(ctx, s, s.Last.Name, tags[i])
+	}), nil
+}
+
+// tableAt reads a table whose tags are known, or nil.
+func tableAt(ctx context.Context, site tableSite, name string, tags map[string]string) (liveTable, error) {
 	t := targetOf(site.Cloud, site.Location, name)
 	out, err := t.DescribeTable(ctx, &sdk.DescribeTableInput{TableName: t.name})
 	if err != nil {
 		return liveTable{}, aws.Absent(err)
 	}
 	live := described(out.Table)
+	if live.tags = tags; tags != nil && stays(site, live.have) {
+		live.items = true
+	}
 	live.asksInsights, live.asksKinesis = asksInsights(site), site.Want.KinesisStream != nil || site.Last != nil && site.Last.KinesisStreamARN != ""
 	group, ctx := errgroup.WithContext(ctx)
 	for _, read := range live.reads() {
@@ -91,6 +114,17 @@ func observeTable(ctx context.Context, site tableSite) (liveTable, error) {
 	return live, nil
 }
 
+// stays reports whether a table is declared as one that it can become in place: nothing of it that is fixed differs.
+func stays(site tableSite, have TableProps) bool {
+	want := site.Want
+	return want.PartitionKey != "" && site.Name == have.Name && want.PartitionKey == have.PartitionKey && want.SortKey == have.SortKey &&
+		maps.Equal(fixedKeys(want), fixedKeys(have)) &&
+		maps.EqualFunc(want.LocalSecondaryIndexes, have.LocalSecondaryIndexes, func(w, h LocalSecondaryIndex) bool {
+			return w.SortKey == h.SortKey && *w.Projection == *h.Projection &&
+				slices.Equal(unordered(w.NonKeyAttributes), unordered(h.NonKeyAttributes))
+		})
+}
+
 // asksInsights: what nobody has declared is not asked for, since not all that speaks the protocol of DynamoDB knows it.
 func asksInsights(site tableSite) bool {
 	declares := site.Want.ContributorInsights != "" || site.Last != nil && site.Last.ContributorInsights != ""
@@ -102,7 +136,10 @@ func asksInsights(site tableSite) bool {
 
 // reads are what is to be asked for in the state that the table is in.
 func (l *liveTable) reads() []func(context.Context, target, *liveTable) error {
-	all := []func(context.Context, target, *liveTable) error{readTags}
+	var all []func(context.Context, target, *liveTable) error
+	if l.tags == nil {
+		all = append(all, readTags)
+	}
 	if l.status == "CREATING" || l.status == "DELETING" {
 		return all
 	}
@@ -221,7 +258,7 @@ func readPolicy(ctx context.Context, t target, live *liveTable) error {
 	return nil
 }
 
-// readItems asks for one item, unless the count, which is hours old, tells of some.
+// readItems asks for one item, unless the table counts as one with items: the service's count, which is hours old, tells of some.
 func readItems(ctx context.Context, t target, live *liveTable) error {
 	if live.items {
 		return nil

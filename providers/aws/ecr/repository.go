@@ -9,6 +9,7 @@ import (
 	"context"
 	"embed"
 	"maps"
+	"slices"
 	"strings"
 
 	"golang.org/x/sync/errgroup"
@@ -105,7 +106,7 @@ var repositoryKind = &kind.Kind[RepositoryProps, liveRepository, Repository]{
 	Doc: "A repository of Amazon ECR with its policy, lifecycle policy, scanning, encryption and tags. Its images are not managed: " +
 		"a repository with images in it holds data. Exclusions from immutable tags are not managed.",
 
-	Observe:    observeRepository,
+	Observe:    aws.Together(repositoryType, observeRepository, observeRepositories),
 	Create:     createRepository,
 	Compare:    compareRepository,
 	Attributes: func(live liveRepository) Repository { return live.attrs },
@@ -133,11 +134,12 @@ var repositoryKind = &kind.Kind[RepositoryProps, liveRepository, Repository]{
 		MayDelete: func(want RepositoryProps) bool { return want.ForceDelete },
 	},
 	List: listRepositories,
+	Bulk: aws.InBulk(observeRepository, observeRepositories),
 
 	EventuallyVisible: aws.EventuallyVisible,
 
 	API: aws.API("ECR", "ecr", aws.Source(source), kind.Permissions{
-		Observe: []string{"DescribeRepositories", "ListTagsForResource", "GetRepositoryPolicy", "GetLifecyclePolicy", "ListImages"},
+		Observe: []string{"DescribeRepositories", "ListTagsForResource", "GetRepositoryPolicy", "GetLifecyclePolicy", "ListImages", "tag:GetResources"},
 		List:    []string{"DescribeRepositories"},
 		Create:  []string{"CreateRepository", "TagResource", "SetRepositoryPolicy", "PutLifecyclePolicy"},
 		Only: map[string][]tree.Path{
@@ -192,11 +194,11 @@ func checkRepository(want RepositoryProps) error {
 // shown is a repository as ECR describes it.
 type shown = map[string]any
 
-// described goes through repositories: the named one, or all.
-func described(ctx context.Context, cloud kind.Cloud, name string, yield func(shown) bool) error {
+// described goes through repositories: the named ones, or all.
+func described(ctx context.Context, cloud kind.Cloud, names []string, yield func(shown) bool) error {
 	in := kind.Document{"maxResults": 1000}
-	if name != "" {
-		in = kind.Document{"repositoryNames": []string{name}}
+	if names != nil {
+		in = kind.Document{"repositoryNames": names}
 	}
 	for {
 		var page struct {
@@ -233,25 +235,78 @@ func observeRepository(ctx context.Context, s site) (live liveRepository, err er
 		return live, err
 	}
 	found := shown(nil)
-	if err := described(ctx, s.Cloud, name, func(r shown) bool { found = r; return false }); err != nil {
+	if err := described(ctx, s.Cloud, []string{name}, func(r shown) bool { found = r; return false }); err != nil {
 		return live, aws.Absent(err)
 	}
 	if found == nil {
 		return live, reconcile.ErrAbsent
 	}
+	return repositoryWith(ctx, s, found, liveRepository{})
+}
+
+// mostNames is how many repositories one call describes by their names:
+// https://docs.aws.amazon.com/AmazonECR/latest/APIReference/API_DescribeRepositories.html
+const mostNames = 100
+
+// observeRepositories reads the descriptions and the tags of many repositories together, and the policies of each, with its tags where
+// the tagging service is behind. One that is not declared, would be replaced or cannot be read is left out. Images are not asked for: a
+// repository that stays counts as one with images.
+func observeRepositories(ctx context.Context, all []site) ([]*aws.Answer[liveRepository], error) {
+	tags, err := aws.TagsTogether(ctx, all,
+		func(r Repository) aws.ARN { return r.ARN }, func(want RepositoryProps) map[string]string { return want.Tags })
+	if err != nil {
+		return nil, err
+	}
+	found := map[string]shown{}
+	for some := range slices.Chunk(all, mostNames) {
+		var names []string
+		for _, s := range some {
+			names = append(names, s.Last.Name)
+		}
+		err := described(ctx, all[0].Cloud, names, func(r shown) bool { found[repositoryIn(r).Name] = r; return true })
+		if err != nil {
+			return nil, err
+		}
+	}
+	isApart := func(i int) bool {
+		s := all[i]
+		return found[s.Last.Name] == nil || s.Want.Encryption == nil || s.Name != s.Last.Name
+	}
+	answers := aws.EachOf(ctx, all, isApart, func(ctx context.Context, i int, s site) (liveRepository, error) {
+		return repositoryWith(ctx, s, found[s.Last.Name], liveRepository{tags: tags[i], hasImages: true})
+	})
+	for i, a := range answers {
+		if a != nil && (a.Err != nil || !stays(all[i].Want, a.Value.have)) {
+			answers[i] = nil
+		}
+	}
+	return answers, nil
+}
+
+// stays reports whether a repository is declared as one that it can become in place.
+func stays(want, have RepositoryProps) bool {
+	return want.Encryption != nil && *want.Encryption == *have.Encryption && want.KMSKey == have.KMSKey
+}
+
+// repositoryWith reads at once all that hangs on a repository, but what is known of it already: its tags, and that it counts as one
+// with images.
+func repositoryWith(ctx context.Context, s site, found shown, live liveRepository) (_ liveRepository, err error) {
 	live.attrs = repositoryIn(found)
+	name := live.attrs.Name
 	if live.have, err = repositoryTable.Read(kind.Document(found)); err != nil {
 		return live, err
 	}
 	group, ctx := errgroup.WithContext(ctx)
-	group.Go(func() error {
-		var out struct {
-			Tags []tag `json:"tags"`
-		}
-		err := service().Call(ctx, s.Cloud, "ListTagsForResource", kind.Document{"resourceArn": live.attrs.ARN}, &out)
-		live.tags = aws.TagMap(out.Tags, func(t tag) (key, value *string) { return &t.Key, &t.Value })
-		return aws.NotYet(err)
-	})
+	if live.tags == nil {
+		group.Go(func() error {
+			var out struct {
+				Tags []tag `json:"tags"`
+			}
+			err := service().Call(ctx, s.Cloud, "ListTagsForResource", kind.Document{"resourceArn": live.attrs.ARN}, &out)
+			live.tags = aws.TagMap(out.Tags, func(t tag) (key, value *string) { return &t.Key, &t.Value })
+			return aws.NotYet(err)
+		})
+	}
 	group.Go(func() error {
 		var out struct {
 			PolicyText string `json:"policyText"`
@@ -272,15 +327,18 @@ func observeRepository(ctx context.Context, s site) (live liveRepository, err er
 		live.have.LifecyclePolicy = out.LifecyclePolicyText
 		return nil
 	})
-	group.Go(func() error {
-		var out struct {
-			ImageIDs []any `json:"imageIds"`
-		}
-		err := service().Call(ctx, s.Cloud, "ListImages", named(name, kind.Document{"maxResults": 1}), &out)
-		live.hasImages = len(out.ImageIDs) > 0
-		return aws.NotYet(err)
-	})
-	return live, group.Wait()
+	if !live.hasImages {
+		group.Go(func() error {
+			var out struct {
+				ImageIDs []any `json:"imageIds"`
+			}
+			err := service().Call(ctx, s.Cloud, "ListImages", named(name, kind.Document{"maxResults": 1}), &out)
+			live.hasImages = len(out.ImageIDs) > 0
+			return aws.NotYet(err)
+		})
+	}
+	err = group.Wait()
+	return live, err
 }
 
 // orNone is nil for the code of a policy that is not there. That the repository is not there is not believed: it was just read.
@@ -307,7 +365,7 @@ func createRepository(ctx context.Context, s site) (Repository, error) {
 }
 
 func listRepositories(ctx context.Context, scope kind.ListScope) (all []kind.Found, err error) {
-	err = described(ctx, scope.Cloud, "", func(r shown) bool {
+	err = described(ctx, scope.Cloud, nil, func(r shown) bool {
 		if a := repositoryIn(r); strings.HasPrefix(a.Name, scope.Prefix) {
 			all = append(all, kind.Found{Kind: repositoryType, Place: scope.Place, Identity: string(a.ARN), Name: a.Name})
 		}

@@ -117,7 +117,7 @@ var keyKind = &kind.Kind[KeyProps, liveKey, Key]{
 		"window it can be adopted by its id, which cancels the deletion. A key always holds data, since what it encrypted is lost with it. " +
 		"Imported key material, custom key stores, replicas and KMS grants are not managed.",
 
-	Observe:    observeKey,
+	Observe:    aws.Together(keyType, observeKey, observeKeys),
 	Create:     createKey,
 	Compare:    compareKey,
 	Attributes: func(live liveKey) Key { return live.attrs },
@@ -149,6 +149,7 @@ var keyKind = &kind.Kind[KeyProps, liveKey, Key]{
 		Now:  func(liveKey) bool { return true },
 		What: func(liveKey) string { return "what it encrypted" },
 	},
+	Bulk: aws.InBulk(observeKey, observeKeys),
 
 	EventuallyVisible: aws.EventuallyVisible,
 
@@ -245,12 +246,12 @@ func keyIn(shown kind.Document) Key {
 func observeKey(ctx context.Context, s site) (liveKey, error) {
 	switch {
 	case s.Last != nil:
-		return unlessPending(readKey(ctx, s, s.Last.ID))
+		return unlessPending(readKey(ctx, s, s.Last.ID, liveKey{}))
 	case s.ID != "":
 		if p, ok := aws.ARN(s.ID).Parse(); ok && (p.Service != "kms" || p.Region != s.Location.Region || p.Account != s.Location.Account) {
 			return liveKey{}, aws.Foreign(s.ID, s.Location)
 		}
-		live, err := readKey(ctx, s, s.ID)
+		live, err := readKey(ctx, s, s.ID, liveKey{})
 		if mark := adopt.MarkOf(live.tags); s.Owner.IsZero() || !mark.IsZero() {
 			return unlessPending(live, err)
 		}
@@ -293,14 +294,14 @@ func findKey(ctx context.Context, s site) (liveKey, error) {
 		}
 		for _, arn := range arns {
 			if p, _ := arn.Parse(); p.Service == "kms" && strings.HasPrefix(p.Resource, "key/") {
-				if err := consider(unlessPending(readKey(ctx, s, string(arn)))); err != nil {
+				if err := consider(unlessPending(readKey(ctx, s, string(arn), liveKey{}))); err != nil {
 					return liveKey{}, err
 				}
 			}
 		}
 	}
 	if best.attrs.ID == "" && len(s.Want.Aliases) > 0 && !token.Has(s.Want.Aliases[0]) {
-		if err := consider(unlessPending(readKey(ctx, s, s.Want.Aliases[0]))); err != nil {
+		if err := consider(unlessPending(readKey(ctx, s, s.Want.Aliases[0], liveKey{}))); err != nil {
 			return liveKey{}, err
 		}
 	}
@@ -310,8 +311,40 @@ func findKey(ctx context.Context, s site) (liveKey, error) {
 	return best, nil
 }
 
-// readKey reads a key by its id, its ARN or an alias, and then at once all that hangs on it.
-func readKey(ctx context.Context, s site, id string) (live liveKey, err error) {
+// observeKeys reads the tags and the aliases of many keys together, and the rest of each that has the wanted ones. Others are left
+// out, for KMS to show by themselves.
+func observeKeys(ctx context.Context, all []site) ([]*aws.Answer[liveKey], error) {
+	tags, err := aws.TagsTogether(ctx, all, func(k Key) aws.ARN { return k.ARN }, func(want KeyProps) map[string]string {
+		declared := maps.Clone(want.Tags)
+		if want.DeletionWindow != nil && *want.DeletionWindow != defaultWindow {
+			if declared == nil {
+				declared = map[string]string{}
+			}
+			declared[tagWindow] = windowTag(*want.DeletionWindow)
+		}
+		return declared
+	})
+	if err != nil {
+		return nil, err
+	}
+	aliases := map[string][]string{}
+	err = eachAlias(ctx, all[0].Cloud, kind.Document{}, func(name, key string) { aliases[key] = append(aliases[key], name) })
+	if err != nil {
+		return nil, err
+	}
+	isApart := func(i int) bool {
+		return tags[i] == nil || !slices.Equal(slices.Sorted(slices.Values(aliases[all[i].Last.ID])), slices.Sorted(slices.Values(all[i].Want.Aliases)))
+	}
+	return aws.EachOf(ctx, all, isApart, func(ctx context.Context, i int, s site) (liveKey, error) {
+		known := liveKey{tags: tags[i]}
+		known.have.Aliases = slices.Sorted(slices.Values(aliases[s.Last.ID]))
+		return unlessPending(readKey(ctx, s, s.Last.ID, known))
+	}), nil
+}
+
+// readKey reads a key by its id, its ARN or an alias, and then at once all that hangs on it. Of a key whose tags are known the
+// aliases are known too.
+func readKey(ctx context.Context, s site, id string, known liveKey) (live liveKey, err error) {
 	var out struct{ KeyMetadata kind.Document }
 	if err := call(ctx, s.Cloud, "DescribeKey", kind.Document{"KeyId": id}, &out); err != nil {
 		return live, aws.Absent(err)
@@ -325,10 +358,16 @@ func readKey(ctx context.Context, s site, id string) (live liveKey, err error) {
 	}
 	live.have.Disabled = live.state == "Disabled"
 	group, ctx := errgroup.WithContext(ctx)
-	group.Go(func() (err error) {
-		live.have.Aliases, err = aliasesOf(ctx, s.Cloud, live.attrs)
-		return err
-	})
+	if live.tags, live.have.Aliases = maps.Clone(known.tags), known.have.Aliases; live.tags == nil {
+		group.Go(func() (err error) {
+			live.have.Aliases, err = aliasesOf(ctx, s.Cloud, live.attrs)
+			return err
+		})
+		group.Go(func() (err error) {
+			live.tags, err = tagsOf(ctx, s.Cloud, live.attrs)
+			return aws.NotYet(err)
+		})
+	}
 	group.Go(func() error {
 		var out struct{ Policy string }
 		if err := call(ctx, s.Cloud, "GetKeyPolicy", on(live.attrs, kind.Document{"PolicyName": "default"}), &out); err != nil {
@@ -354,10 +393,6 @@ func readKey(ctx context.Context, s site, id string) (live liveKey, err error) {
 			return nil
 		})
 	}
-	group.Go(func() (err error) {
-		live.tags, err = tagsOf(ctx, s.Cloud, live.attrs)
-		return aws.NotYet(err)
-	})
 	if err := group.Wait(); err != nil {
 		return live, err
 	}
@@ -383,7 +418,18 @@ func isStandard(policy string, location kind.Location) bool {
 
 // aliasesOf are the names that lead to a key, sorted.
 func aliasesOf(ctx context.Context, cloud kind.Cloud, k Key) (all []string, err error) {
-	in := on(k, kind.Document{"Limit": 100})
+	err = eachAlias(ctx, cloud, on(k, nil), func(name, key string) {
+		if key == k.ID {
+			all = append(all, name)
+		}
+	})
+	slices.Sort(all)
+	return all, err
+}
+
+// eachAlias lists aliases, those of all keys or of one that the call names, with the ids of the keys that they lead to.
+func eachAlias(ctx context.Context, cloud kind.Cloud, in kind.Document, yield func(name, key string)) error {
+	in["Limit"] = 100
 	for {
 		var page struct {
 			Aliases []struct {
@@ -393,16 +439,13 @@ func aliasesOf(ctx context.Context, cloud kind.Cloud, k Key) (all []string, err 
 			NextMarker string
 		}
 		if err := call(ctx, cloud, "ListAliases", in, &page); err != nil {
-			return nil, aws.NotYet(err)
+			return aws.NotYet(err)
 		}
 		for _, a := range page.Aliases {
-			if a.TargetKeyID == k.ID {
-				all = append(all, a.AliasName)
-			}
+			yield(a.AliasName, a.TargetKeyID)
 		}
 		if in["Marker"] = page.NextMarker; page.NextMarker == "" {
-			slices.Sort(all)
-			return all, nil
+			return nil
 		}
 	}
 }
@@ -426,6 +469,8 @@ func tagsOf(ctx context.Context, cloud kind.Cloud, k Key) (map[string]string, er
 	}
 }
 
+func windowTag(window time.Duration) string { return strconv.Itoa(int(window / day)) }
+
 func windowIn(tags map[string]string) time.Duration {
 	if days, err := strconv.Atoi(tags[tagWindow]); err == nil && days >= 7 && days <= 30 {
 		return time.Duration(days) * day
@@ -437,7 +482,7 @@ func windowIn(tags map[string]string) time.Duration {
 func createKey(ctx context.Context, s site) (Key, error) {
 	tags := aws.Tags(s.Cloud, s.Want.Tags, s.Owner)
 	if window := *s.Want.DeletionWindow; window != defaultWindow {
-		tags[tagWindow] = strconv.Itoa(int(window / day))
+		tags[tagWindow] = windowTag(window)
 	}
 	body := kind.Document{"Tags": tagList(tags)}
 	if err := keyTable.Created(s.Want, body); err != nil {
@@ -502,7 +547,7 @@ func compareKey(d *kind.Diff[liveKey], want KeyProps, live liveKey) {
 	}
 	window := set("UntagResource", kind.Document{"TagKeys": []string{tagWindow}})
 	if *want.DeletionWindow != defaultWindow {
-		window = set("TagResource", kind.Document{"Tags": []tag{{tagWindow, strconv.Itoa(int(*want.DeletionWindow / day))}}})
+		window = set("TagResource", kind.Document{"Tags": []tag{{tagWindow, windowTag(*want.DeletionWindow)}}})
 	}
 	kind.CompareEach(d, keyTable, want, live.have, map[tree.Path]*kind.Operation[liveKey]{
 		"description": set("UpdateKeyDescription", kind.Document{"Description": want.Description}),

@@ -219,7 +219,7 @@ type liveBucket struct {
 	// settings are what S3 showed. What is not managed in them is written back with the rest.
 	settings settings
 	tags     map[string]string
-	// holdsData: there is an object, an older version or a delete marker.
+	// holdsData: there is an object, an older version or a delete marker, or nobody needs to know, of a bucket that stays.
 	holdsData bool
 }
 
@@ -240,7 +240,7 @@ var bucketKind = &kind.Kind[BucketProps, liveBucket, Bucket]{
 		"grants of a logging target, blocked encryption types, MFA delete, and the default minimum size of " +
 		"lifecycle transitions.",
 
-	Observe:    observeBucket,
+	Observe:    aws.Together(bucketType, observeBucket, observeBuckets),
 	Create:     createBucket,
 	Compare:    compareBucket,
 	Attributes: func(live liveBucket) Bucket { return bucketAt(live.location, live.name) },
@@ -268,6 +268,7 @@ var bucketKind = &kind.Kind[BucketProps, liveBucket, Bucket]{
 	},
 	Contents: contentsOfBucket,
 	List:     listBuckets,
+	Bulk:     aws.InBulk(observeBucket, observeBuckets),
 
 	EventuallyVisible: aws.EventuallyVisible,
 	// Deleting a million versions takes a thousand calls.
@@ -275,7 +276,7 @@ var bucketKind = &kind.Kind[BucketProps, liveBucket, Bucket]{
 
 	API: kind.API{
 		Source: source,
-		Calls: prefixed("S3.", `CreateBucket DeleteBucket ListBuckets ListObjectVersions DeleteObjects ListMultipartUploads
+		Calls: append(prefixed("S3.", `CreateBucket DeleteBucket ListBuckets ListObjectVersions DeleteObjects ListMultipartUploads
 			AbortMultipartUpload GetBucketTagging PutBucketTagging DeleteBucketTagging GetBucketOwnershipControls
 			PutBucketOwnershipControls GetPublicAccessBlock PutPublicAccessBlock GetBucketVersioning PutBucketVersioning
 			GetBucketEncryption PutBucketEncryption GetBucketCors PutBucketCors DeleteBucketCors
@@ -283,12 +284,12 @@ var bucketKind = &kind.Kind[BucketProps, liveBucket, Bucket]{
 			PutBucketLogging GetBucketAccelerateConfiguration PutBucketAccelerateConfiguration GetBucketRequestPayment
 			PutBucketRequestPayment GetBucketWebsite PutBucketWebsite DeleteBucketWebsite
 			GetBucketNotificationConfiguration PutBucketNotificationConfiguration GetObjectLockConfiguration
-			PutObjectLockConfiguration GetBucketPolicy PutBucketPolicy DeleteBucketPolicy`),
+			PutObjectLockConfiguration GetBucketPolicy PutBucketPolicy DeleteBucketPolicy`), "Tagging.GetResources"),
 		Permissions: kind.Permissions{
-			Observe: prefixed("s3:", `GetBucketTagging GetBucketOwnershipControls GetBucketPublicAccessBlock GetBucketVersioning
+			Observe: append(prefixed("s3:", `GetBucketTagging GetBucketOwnershipControls GetBucketPublicAccessBlock GetBucketVersioning
 				GetEncryptionConfiguration GetBucketCORS GetLifecycleConfiguration GetBucketLogging
 				GetAccelerateConfiguration GetBucketRequestPayment GetBucketWebsite GetBucketObjectLockConfiguration
-				GetBucketPolicy ListBucketVersions GetBucketNotification`),
+				GetBucketPolicy ListBucketVersions GetBucketNotification`), "tag:GetResources"),
 			List:   []string{"s3:ListAllMyBuckets"},
 			Create: prefixed("s3:", "CreateBucket TagResource "+writingActions),
 			Update: prefixed("s3:", settingActions),
@@ -300,7 +301,7 @@ var bucketKind = &kind.Kind[BucketProps, liveBucket, Bucket]{
 				arn := string(arnOf(location, name))
 				return []string{arn, arn + "/*"}
 			},
-			Anywhere: []string{"s3:ListAllMyBuckets"},
+			Anywhere: []string{"s3:ListAllMyBuckets", "tag:GetResources"},
 		},
 	},
 }
@@ -433,27 +434,59 @@ func observeBucket(ctx context.Context, s bucketSite) (live liveBucket, err erro
 		return live, err
 	}
 	t := targetOf(s.Facts, name)
-	live = liveBucket{name: name, location: s.Location, settings: unset()}
-	tags, err := ask(ctx, t, t.GetBucketTagging, sdk.GetBucketTaggingInput{})
+	out, err := ask(ctx, t, t.GetBucketTagging, sdk.GetBucketTaggingInput{})
 	if err := unless(err, "NoSuchTagSet", "NoSuchTagSetError"); err != nil {
 		return live, explained(t, err)
 	}
-	if live.tags = map[string]string{}; err == nil {
-		live.tags = tagMap(tags.TagSet)
+	tags := map[string]string{}
+	if err == nil {
+		tags = tagMap(out.TagSet)
 	}
+	live, err = bucketWith(ctx, s, t, liveBucket{tags: tags})
+	if err == nil || has(err, "NoSuchBucket") { // which is not believed: the tags were there a moment ago
+		return live, err
+	}
+	return live, explained(t, err)
+}
+
+// observeBuckets reads the tags of all buckets together, and the settings of each that has the wanted ones. A bucket that would be
+// replaced, or cannot be read, is left out. What is in a bucket is not asked for: it counts as one that holds data.
+func observeBuckets(ctx context.Context, all []bucketSite) ([]*aws.Answer[liveBucket], error) {
+	tags, err := aws.TagsTogether(ctx, all,
+		func(b Bucket) aws.ARN { return b.ARN }, func(want BucketProps) map[string]string { return want.Tags })
+	if err != nil {
+		return nil, err
+	}
+	isApart := func(i int) bool {
+		s := all[i]
+		return tags[i] == nil || s.Want.Encryption == nil || s.Name != string(s.Last.Name) // the default of what is declared has one
+	}
+	answers := aws.EachOf(ctx, all, isApart, func(ctx context.Context, i int, s bucketSite) (liveBucket, error) {
+		return bucketWith(ctx, s, targetOf(s.Facts, s.Name), liveBucket{tags: tags[i], holdsData: true})
+	})
+	for i, a := range answers {
+		if a != nil && (a.Err != nil || a.Value.have.ObjectLockEnabled && !all[i].Want.ObjectLockEnabled) {
+			answers[i] = nil
+		}
+	}
+	return answers, nil
+}
+
+// bucketWith reads all settings of a bucket at once, whose tags are known, and what it holds unless that counts as data already.
+func bucketWith(ctx context.Context, s bucketSite, t target, live liveBucket) (liveBucket, error) {
+	live.name, live.location, live.settings = t.bucket, s.Location, unset()
 	group, ctx := errgroup.WithContext(ctx)
 	for _, read := range live.reads(t) {
 		group.Go(func() error { return aws.NotYet(read(ctx)) })
 	}
-	if err := group.Wait(); has(err, "NoSuchBucket") { // which is not believed: the tags were there a moment ago
+	if err := group.Wait(); err != nil {
 		return live, err
-	} else if err != nil {
-		return live, explained(t, err)
 	}
 	shown := live.have // notifications, which the table leaves to code
-	live.have, err = bucketTable.Read(kind.Struct(&live.settings))
-	live.have.Notifications, live.have.EventBridge = shown.Notifications, shown.EventBridge
-	live.have.Encryption = live.have.Encryption.normal()
+	have, err := bucketTable.Read(kind.Struct(&live.settings))
+	have.Notifications, have.EventBridge = shown.Notifications, shown.EventBridge
+	have.Encryption = have.Encryption.normal()
+	live.have = have
 	return live, err
 }
 

@@ -63,7 +63,11 @@ func reading[I, O any](
 // reads are one for each setting. Each writes to fields of its own, so that they may run at once.
 func (l *liveBucket) reads(t target) []func(context.Context) error {
 	s := &l.settings
-	return []func(context.Context) error{
+	versioning := reading(t, t.GetBucketVersioning, func(out *sdk.GetBucketVersioningOutput) { s.Versioning = out.Status })
+	// A lock turns versions on, and they stay on with it: https://docs.aws.amazon.com/AmazonS3/latest/userguide/object-lock.html
+	lock := reading(t, t.GetObjectLockConfiguration, s.readLock,
+		"ObjectLockConfigurationNotFoundError", "MethodNotAllowed", "NotImplemented")
+	all := []func(context.Context) error{
 		reading(t, t.GetBucketOwnershipControls, func(out *sdk.GetBucketOwnershipControlsOutput) {
 			if c := out.OwnershipControls; c != nil && len(c.Rules) > 0 {
 				s.ObjectOwnership = c.Rules[0].ObjectOwnership
@@ -79,7 +83,12 @@ func (l *liveBucket) reads(t target) []func(context.Context) error {
 				}
 			}
 		}, "NoSuchPublicAccessBlockConfiguration"),
-		reading(t, t.GetBucketVersioning, func(out *sdk.GetBucketVersioningOutput) { s.Versioning = out.Status }),
+		func(ctx context.Context) error {
+			if err := versioning(ctx); err != nil || s.Versioning != types.BucketVersioningStatusEnabled {
+				return err
+			}
+			return lock(ctx)
+		},
 		reading(t, t.GetBucketEncryption, s.readEncryption, "ServerSideEncryptionConfigurationNotFoundError"),
 		reading(t, t.GetBucketCors, func(out *sdk.GetBucketCorsOutput) { s.CORSRules = out.CORSRules }, "NoSuchCORSConfiguration"),
 		reading(t, t.GetBucketLifecycleConfiguration, func(out *sdk.GetBucketLifecycleConfigurationOutput) {
@@ -101,17 +110,19 @@ func (l *liveBucket) reads(t target) []func(context.Context) error {
 			}
 		}, "NoSuchWebsiteConfiguration"),
 		reading(t, t.GetBucketNotificationConfiguration, l.readNotifications),
-		reading(t, t.GetObjectLockConfiguration, s.readLock,
-			"ObjectLockConfigurationNotFoundError", "MethodNotAllowed", "NotImplemented"),
 		reading(t, t.GetBucketPolicy, func(out *sdk.GetBucketPolicyOutput) { s.Policy = out.Policy }, "NoSuchBucketPolicy"),
-		// One version of one object is asked for on every observation: what needs permission, a deletion or a replacement, is
-		// decided only afterwards.
-		func(ctx context.Context) error {
-			out, err := ask(ctx, t, t.ListObjectVersions, sdk.ListObjectVersionsInput{MaxKeys: new(int32(1))})
-			l.holdsData = err == nil && len(out.Versions)+len(out.DeleteMarkers) > 0
-			return err
-		},
 	}
+	if !l.holdsData {
+		all = append(all, func(ctx context.Context) error { return l.readContents(ctx, t) })
+	}
+	return all
+}
+
+// readContents asks for one version of one object.
+func (l *liveBucket) readContents(ctx context.Context, t target) error {
+	out, err := ask(ctx, t, t.ListObjectVersions, sdk.ListObjectVersionsInput{MaxKeys: new(int32(1))})
+	l.holdsData = err == nil && len(out.Versions)+len(out.DeleteMarkers) > 0
+	return err
 }
 
 func (s *settings) readEncryption(out *sdk.GetBucketEncryptionOutput) {
