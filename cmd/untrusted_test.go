@@ -18,7 +18,7 @@ func TestStrangersOnlyRead(t *testing.T) {
 	t.Setenv(untrustedVariable, "1")
 	runs := []string{
 		"completion", "config get", "config list", "events", "generate", "graph", "history", "kinds", "output", "plan", "schema", "secret list", "secret recipients",
-		"stage list", "state check", "state export", "state list", "state show", "version",
+		"stage list", "state check", "state export", "state history", "state list", "state show", "version",
 		"allow --json", "deploy --dry-run", "secret rotate --list-exposed",
 	}
 	changes := []string{"state check --rebuild-head"} // flags of commands that otherwise only read
