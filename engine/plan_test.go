@@ -487,3 +487,24 @@ func TestValuesOfAStackAreBounded(t *testing.T) {
 		}
 	}
 }
+
+// TestPlanNamesReferences: of what is created a plan has the reference that the program has, beside its value.
+func TestPlanNamesReferences(t *testing.T) {
+	b := newBench(t)
+	b.deploy(graph(res("a", m{"color": "red"})))
+	p := b.plan(graph(res("a", m{"color": "red"}), res("new", m{}),
+		res("b", m{"base": "⟦a.id⟧", "color": "blue", "shape": "of ⟦a.id⟧"}), res("c", m{"base": "⟦new.id⟧"})))
+	refs := map[string]string{}
+	for _, a := range p.Actions {
+		for _, r := range a.Reasons {
+			refs[a.Address+"."+string(r.Path)] = r.Ref
+			if r.Ref != "" && (r.Unknown || token.Has(r.Want.(string))) {
+				t.Errorf("%s %s: %v, and it is not known", a.Address, r.Path, r.Want)
+			}
+		}
+	}
+	want := map[string]string{"b.base": "${a.id}", "b.color": "", "b.shape": "", "c.base": ""}
+	if !maps.Equal(refs, want) {
+		t.Errorf("%v, want %v", refs, want)
+	}
+}

@@ -498,6 +498,12 @@ func (l layout) reason(a engine.Planned, r engine.Reason, width int) prop {
 	}
 	var notes []string
 	want := l.shortened(text(r.Want), width)
+	switch {
+	case r.Ref != "" && l.Detailed:
+		want = clean(r.Ref) + " = " + want
+	case r.Ref != "":
+		want = clean(r.Ref)
+	}
 	if r.Unknown {
 		// The references in it say what it waits for; a masked or missing one does not.
 		later := l.later(r.Want)

@@ -282,6 +282,11 @@ func changed(path string, have, want any) engine.Reason {
 	return engine.Reason{Path: tree.Path(path), Have: have, Want: want, Source: engine.ByProgram}
 }
 
+// referring is a prop of something new that is one reference, with its value.
+func referring(path, ref, value string) engine.Reason {
+	return engine.Reason{Path: tree.Path(path), Want: value, Ref: ref, Source: engine.ByProgram}
+}
+
 func later(path string, want any) engine.Reason {
 	return engine.Reason{Path: tree.Path(path), Want: want, Unknown: true}
 }
@@ -302,7 +307,7 @@ func shop() *engine.Plan {
 		Actions: []engine.Planned{
 			{Address: "dead", Kind: "aws.sqs.Queue", Action: engine.Unchanged, Place: inAWS},
 			{Address: "invoices", Kind: "aws.sqs.Queue", Action: engine.Create, Place: inAWS, Source: "main.go:29", Reasons: []engine.Reason{
-				changed("deadLetter", nil, "arn:aws:sqs:eu-north-1:123456789012:shop-prod-dead-3f9a"), changed("visibilityTimeout", nil, "60s"),
+				referring("deadLetter", "${dead.arn}", "arn:aws:sqs:eu-north-1:123456789012:shop-prod-dead-3f9a"), changed("visibilityTimeout", nil, "60s"),
 			}},
 			{Address: "orders", Kind: "aws.sqs.Queue", Action: engine.Update, Place: inAWS, Source: "main.go:24", Reasons: []engine.Reason{changed("visibilityTimeout", "30s", "60s")}},
 			{Address: "sessions", Kind: "cloudflare.KVNamespace", Action: engine.Unchanged, Place: inCloudflare},
@@ -315,7 +320,7 @@ func shop() *engine.Plan {
 				changed("description", nil, "takes the invoices of a day from the queue, writes them to the table, and sends each customer one mail with all of them"),
 			}},
 			{Address: "worker/invoices", Kind: "aws.lambda.EventSourceMapping", Action: engine.Create, Place: inAWS, Source: "main.go:41", Needs: []string{"worker", "invoices"}, Reasons: []engine.Reason{
-				changed("function", nil, "shop-prod-worker-77a1"), later("source", ref("invoices", "arn")),
+				referring("function", "${worker.name}", "shop-prod-worker-77a1"), later("source", ref("invoices", "arn")),
 			}},
 			{Address: "worker/role", Kind: "aws.iam.Role", Action: engine.Update, Place: inAWS, Source: "main.go:41", Needs: []string{"invoices"}, Reasons: []engine.Reason{
 				{Path: "policies.consume", Want: ref("invoices", "arn"), Unknown: true, Source: engine.ByProgram},

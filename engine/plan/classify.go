@@ -204,8 +204,26 @@ func (j *Jobs) showProps(n *Node) {
 		if within(n.Job.Secret, p) || slices.ContainsFunc(n.Spec.SecretProps, func(s tree.Path) bool { return p.Within(s) }) {
 			r.Secret, r.Want = true, reconcile.Mask
 		}
+		if !r.Unknown && !r.Secret {
+			r.Ref = n.reference(p)
+		}
 		n.Plan.Reasons = append(n.Plan.Reasons, r)
 	})
+}
+
+// reference returns the reference that the program has at a path, as people write it, "" where it has text, or more than that one.
+func (n *Node) reference(at tree.Path) string {
+	for _, u := range n.Uses {
+		if u.At != at {
+			continue
+		}
+		written, _ := tree.Get(n.Decl.Props, at)
+		if text, ok := written.(string); ok && token.Show(text) == "${"+u.Ref.String()+"}" {
+			return token.Show(text)
+		}
+		return ""
+	}
+	return ""
 }
 
 // Leaves walks to the values that are shown on a line of their own.

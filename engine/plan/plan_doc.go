@@ -42,11 +42,13 @@ const (
 
 // Reason is one difference behind an action.
 type Reason struct {
-	Path     tree.Path `json:"path"`
-	Have     any       `json:"have"`
-	Want     any       `json:"want"`
-	Source   Source    `json:"source,omitempty"`
-	Replaces bool      `json:"replaces,omitempty"`
+	Path tree.Path `json:"path"`
+	Have any       `json:"have"`
+	Want any       `json:"want"`
+	// Ref is the reference that the program has there, such as ${dead.arn}, of a creation whose value is known; "" where it has something else.
+	Ref      string `json:"ref,omitempty"`
+	Source   Source `json:"source,omitempty"`
+	Replaces bool   `json:"replaces,omitempty"`
 	// Unknown: want is known only later; the action "may" happen.
 	Unknown bool `json:"unknown,omitempty"`
 	Secret  bool `json:"secret,omitempty"`

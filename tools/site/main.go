@@ -57,7 +57,7 @@ func run(root, binary, out, hugo, pagefind, base string) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(work)) }()
-	if err := write(work, base, plan, pages); err != nil {
+	if err := write(os.DirFS(root), work, base, plan, pages); err != nil {
 		return err
 	}
 	if out, err = filepath.Abs(out); err != nil {

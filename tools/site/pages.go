@@ -25,6 +25,8 @@ type plan struct {
 	Sections   []section `yaml:"sections"`
 	// Words are what people type who call the subject of a page otherwise, by its URL.
 	Words map[string]string `yaml:"words"`
+	// pictures are files that pages link to and the site has too, by their path in it.
+	pictures map[string]string
 }
 
 type section struct {
@@ -139,7 +141,7 @@ func firstSentence(body string) string {
 
 var linkTarget = regexp.MustCompile(`\]\(([^)\s]+)\)`)
 
-// link rewrites links between files: to the page that a file has become, or else to the file in the repository.
+// link rewrites links between files: to the page that a file has become, to a picture, or else to the file in the repository.
 func (p *plan) link(root fs.FS, pages []*page) error {
 	at := map[string]string{}
 	for _, g := range pages {
@@ -147,6 +149,7 @@ func (p *plan) link(root fs.FS, pages []*page) error {
 			at[g.source] = g.url()
 		}
 	}
+	p.pictures = map[string]string{}
 	var problems []error
 	for _, g := range pages {
 		if g.source == "" {
@@ -166,6 +169,11 @@ func (p *plan) link(root fs.FS, pages []*page) error {
 			if err != nil {
 				problems = append(problems, fmt.Errorf("%s: the link %s leads nowhere", g.source, target))
 				return target
+			}
+			if path.Ext(file) == ".png" {
+				to.Path = "/pictures/" + strings.TrimPrefix(file, "docs/")
+				p.pictures[to.Path] = file
+				return to.String()
 			}
 			kind := "/blob/main/"
 			if info.IsDir() {
@@ -207,8 +215,15 @@ func changeLinks(body string, change func(string) string) string {
 }
 
 // write writes what Hugo reads, and what it only copies.
-func write(work, base string, p *plan, pages []*page) error {
+func write(root fs.FS, work, base string, p *plan, pages []*page) error {
 	files := map[string]string{}
+	for at, file := range p.pictures {
+		picture, err := fs.ReadFile(root, file)
+		if err != nil {
+			return err
+		}
+		files["static"+at] = string(picture)
+	}
 	for i, s := range p.Sections {
 		if s.Name != "start" {
 			files["content/"+s.Name+"/_index.md"] = matter(map[string]any{"title": s.Title, "weight": i + 1}) + "\n"

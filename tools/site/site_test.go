@@ -23,10 +23,11 @@ func files(all map[string]string) fstest.MapFS {
 
 func TestLinksLeadToPages(t *testing.T) {
 	root := files(map[string]string{
-		"README.md":       "# athanor\n\nSee [the engine](docs/engine.md#plans), [source](engine), `[no](link.md)` and\n`a span\nof [two](lines.md) ones`.\n",
-		"docs/engine.md":  "# The engine\n\nIt `plans`. Back to [`README`](../README.md) and [elsewhere](https://example.com/a.md), [here](#plans).\n\n```\n[code](x.md)\n```\n",
-		"engine/plan.go":  "package engine\n",
-		"docs/notes/a.md": "# A\n\nNo link.\n",
+		"README.md":              "# athanor\n\nSee [the engine](docs/engine.md#plans), [source](engine), `[no](link.md)` and\n`a span\nof [two](lines.md) ones`.\n\n![a plan](docs/terminal/plan.png)\n",
+		"docs/terminal/plan.png": "PNG",
+		"docs/engine.md":         "# The engine\n\nIt `plans`. Back to [`README`](../README.md) and [elsewhere](https://example.com/a.md), [here](#plans).\n\n```\n[code](x.md)\n```\n",
+		"engine/plan.go":         "package engine\n",
+		"docs/notes/a.md":        "# A\n\nNo link.\n",
 	})
 	p := &plan{Repository: "https://git.example/athanor", Sections: []section{
 		{Name: "start", Pages: []string{"README.md"}}, {Name: "how", Pages: []string{"docs/engine.md"}, Rest: "docs/notes/*.md"},
@@ -39,7 +40,7 @@ func TestLinksLeadToPages(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := map[string]string{
-		"README.md":      "\nSee [the engine](/how/engine/#plans), [source](https://git.example/athanor/tree/main/engine), `[no](link.md)` and\n`a span\nof [two](lines.md) ones`.\n",
+		"README.md":      "\nSee [the engine](/how/engine/#plans), [source](https://git.example/athanor/tree/main/engine), `[no](link.md)` and\n`a span\nof [two](lines.md) ones`.\n\n![a plan](/pictures/terminal/plan.png)\n",
 		"docs/engine.md": "\nIt `plans`. Back to [`README`](/) and [elsewhere](https://example.com/a.md), [here](#plans).\n\n```\n[code](x.md)\n```\n",
 	}
 	for _, g := range pages {
