@@ -20,7 +20,7 @@ var panics = map[string]struct {
 	"in a function of the program": {func(*athanor.Stack) error { return setsNil(nil) }, "assignment to entry in nil map", []string{"setsNil", "func"}},
 	"in the program itself":        {func(*athanor.Stack) error { panic("no") }, "no", nil},
 	"with an error":                {func(*athanor.Stack) error { panic(fs.ErrNotExist) }, "file does not exist", nil},
-	"in Go":                        {func(*athanor.Stack) error { strings.Repeat("x", -len("x")); return nil }, "strings: negative Repeat count", nil},
+	"in Go":                        {func(*athanor.Stack) error { _ = strings.Repeat("x", -len("x")); return nil }, "strings: negative Repeat count", nil},
 	"in athanor":                   {func(*athanor.Stack) error { newQueue(nil, "q", queueProps{}); return nil }, "nil pointer dereference", []string{"newQueue", "func"}},
 	"after a mistake":              {func(s *athanor.Stack) error { s.Fail(errors.New("bad")); panic("no") }, "no", nil},
 }

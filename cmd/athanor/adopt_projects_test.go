@@ -181,7 +181,6 @@ type madeNetwork struct {
 	server *controltest.Server
 	ids    map[string]string // identifiers, by type and name
 	state  string
-	files  map[string]string
 }
 
 func makeNetwork(t *testing.T, modules bool) *madeNetwork {

@@ -5,6 +5,7 @@ import (
 	"math"
 	"reflect"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/athanor-dev/athanor/reconcile/token"
@@ -60,6 +61,9 @@ func (d *decoding) entry(key, problem, hint string) {
 	d.at.Leave()
 }
 
+// fewNames are so few that a hint can list all of them.
+const fewNames = 8
+
 func (d *decoding) object(s *shape, t map[string]any, v reflect.Value) {
 	known := 0
 	for _, f := range s.fields {
@@ -88,6 +92,8 @@ func (d *decoding) object(s *shape, t map[string]any, v reflect.Value) {
 		hint := ""
 		if near, ok := Nearest(k, s.names); ok {
 			hint = "did you mean " + near + "?"
+		} else if len(s.names) <= fewNames {
+			hint = "there is " + strings.Join(s.names, ", ")
 		}
 		d.entry(k, "is not a prop", hint)
 	}

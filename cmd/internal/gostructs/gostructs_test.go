@@ -15,8 +15,12 @@ func TestWrite(t *testing.T) {
 	text, err := gostructs.Write("db", "athanor generate tf:x/db", []gostructs.Kind{{
 		Name: "tf.db_role",
 		Props: []props.Field{
-			{Path: "login", Type: "bool"}, {Path: "name", Type: "string", Required: true, Doc: "The name.\n\nOf the role."}, rules,
-			{Path: "limit", Type: "number"}, {Path: "labels", Type: "map of string"}, {Path: "limits", Type: "object", Fields: []props.Field{{Path: "limits.cpu", Type: "any"}}},
+			{Path: "login", Type: "bool"},
+			{Path: "name", Type: "string", Required: true, Doc: "The name.\n\nOf the role."},
+			rules,
+			{Path: "limit", Type: "number"},
+			{Path: "labels", Type: "map of string"},
+			{Path: "limits", Type: "object", Fields: []props.Field{{Path: "limits.cpu", Type: "any"}}},
 		},
 		Attrs: []props.Field{{Path: "id", Type: "string"}, rules, {Path: "limit", Type: "number"}},
 	}})

@@ -57,6 +57,8 @@ func TestMistakes(t *testing.T) {
 		{"attribute", "stack: s\nresources:\n  a: {kind: test.Queue}\n  b: {kind: test.Queue, props: {name: '${a.urn}'}}\n", `4:40: b: test.Queue has no attribute "urn" → did you mean arn?`},
 		{"inside an attribute", "stack: s\nresources:\n  a: {kind: test.Queue}\n  b: {kind: test.Queue, props: {name: '${a.arn.x}'}}\n", `a string has nothing inside`},
 		{"nested attribute", "stack: s\nresources:\n  a: {kind: test.Queue}\n  b: {kind: test.Queue, props: {name: '${a.endpoint.hots}'}}\n", `has no attribute "hots" → did you mean host?`},
+		{"attribute in a list", "stack: s\nresources:\n  a: {kind: test.Queue}\n  b:\n    kind: test.Queue\n    props: {rules: ['${a.urn}']}\n", `6:22: b: test.Queue has no attribute "urn" → did you mean arn?`},
+		{"no such part of a prop", "stack: s\nresources:\n  a:\n    kind: test.Queue\n    props: {rules: [{path: /, zzz: 1}]}\n", `rules[0].zzz: is not a prop → there is path, weight`},
 		{"open", "stack: s\nresources:\n  a: {kind: test.Queue, props: {name: 'x ${a.arn'}}\n", `3:42: a: ${ without } → a literal ${ is written $${`},
 		{"list in text", "stack: s\nconfig: {z: {default: [a]}}\nresources:\n  a: {kind: test.Queue, props: {name: 'x${config.z}'}}\n", `4:41: a: ${config.z} is no text, so it must stand alone`},
 		{"config", "stack: s\nconfig: {domain: {default: a}}\noutputs: {x: '${config.domian}'}\n", `3:15: output x: no config "domian" is declared → did you mean domain?`},
@@ -251,5 +253,14 @@ func TestName(t *testing.T) {
 		if got != want || (err == nil) != (want != "") {
 			t.Errorf("%q: got %q, %v", text, got, err)
 		}
+	}
+}
+
+// TestOneMistakeIsToldOnce: a reference to nothing leaves no value, and what is wrong with no value is not said too.
+func TestOneMistakeIsToldOnce(t *testing.T) {
+	text := "stack: s\nresources:\n  a: {kind: test.Queue}\n  b:\n    kind: test.Queue\n    props: {rules: ['${a.urn}', {weight: 1}]}\n"
+	_, err := loadConfig(t, text, "dev", nil)
+	if got := lines(t, err); len(got) != 2 || !strings.Contains(got[0], `no attribute "urn"`) || !strings.Contains(got[1], "rules[1].path") {
+		t.Errorf("%q", got)
 	}
 }

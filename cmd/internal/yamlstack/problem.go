@@ -69,13 +69,23 @@ func (l *loader) wrongProps(address string, err error, find func(tree.Path) plac
 		l.wrong(find(""), address, err)
 		return
 	}
+	before := l.problems
 	for _, f := range fields {
 		var one error = f
 		if f.Hint != "" {
 			one = reconcile.WithHint(f, "%s", f.Hint)
 		}
-		l.wrong(find(f.Path), address, one)
+		if at := find(f.Path); !isTold(before, at) {
+			l.wrong(at, address, one)
+		}
 	}
+}
+
+// isTold reports whether one of the problems stands where a value begins: what is wrong with the value is then its consequence.
+func isTold(problems []problem, at place) bool {
+	return slices.ContainsFunc(problems, func(p problem) bool {
+		return p.at.file == at.file && p.at.line == at.line && (p.at.column == at.column || p.at.column == at.column+1)
+	})
 }
 
 // result is everything that is wrong, in the order of the files; nil when nothing is.

@@ -135,9 +135,7 @@ func (s suite) withEdit(t *testing.T) (kindtest.Suite, edits) {
 	for _, name := range k.OnceShown {
 		out.Unreadable[tree.Path("").Key(name)] = "only the call that creates shows it"
 	}
-	for p, why := range k.Refused {
-		out.Unreadable[p] = why
-	}
+	maps.Copy(out.Unreadable, k.Refused)
 	out.Hands = map[tree.Path]kindtest.Hand{"": func(_ kindtest.T, w kindtest.World, to kindtest.Edited) {
 		server := worlds.Of(w)
 		server.RemoveObject(k.place(zones[server], s.base), textAt(to.Attrs, k.ID))
