@@ -46,7 +46,7 @@ func submitFlag() cli.Flag {
 }
 
 func approvedFlag() cli.Flag {
-	return &cli.StringFlag{Name: "approved", Usage: "deploy what plan `ID` announces, which was submitted and approved; else exit 5 with the difference"}
+	return &cli.StringFlag{Category: cli.Safety, Name: "approved", Usage: "deploy what plan `ID` announces, which was submitted and approved; else exit 5 with the difference"}
 }
 
 // service is the service that keeps the stage.

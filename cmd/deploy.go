@@ -280,7 +280,7 @@ func (s *session) answered(c *cli.Context, p *engine.Plan) error {
 
 // massDeleteFlag permits a plan that deletes most of a stage.
 func massDeleteFlag() cli.Flag {
-	return &cli.BoolFlag{Name: "allow-mass-delete", Usage: "with --yes: allow a plan that deletes more than half of a stage of ten resources or more"}
+	return &cli.BoolFlag{Category: cli.Safety, Name: "allow-mass-delete", Usage: "with --yes: allow a plan that deletes more than half of a stage of ten resources or more"}
 }
 
 // massDeletion says how much of a stage a plan deletes, where that is more than half of ten resources or more; "" elsewhere,

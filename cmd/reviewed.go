@@ -16,7 +16,7 @@ import (
 
 // reviewedFlag holds a deploy to a plan that was reviewed.
 func reviewedFlag() cli.Flag {
-	return &cli.StringFlag{Name: "reviewed", Usage: "deploy only what the saved plan in `FILE` announces; else exit 5 with the difference"}
+	return &cli.StringFlag{Category: cli.Safety, Name: "reviewed", Usage: "deploy only what the saved plan in `FILE` announces; else exit 5 with the difference"}
 }
 
 // readReview reads the reviewed plan of a deploy, nil when none is given.

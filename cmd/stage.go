@@ -234,7 +234,7 @@ func suggested(stage string, others []string) string {
 
 // newStageFlag permits a stage that the store does not know.
 func newStageFlag() cli.Flag {
-	return &cli.BoolFlag{Name: "new-stage", Usage: "allow creating a stage beside others without asking, as --yes alone does not"}
+	return &cli.BoolFlag{Category: cli.Safety, Name: "new-stage", Usage: "allow creating a stage beside others without asking, as --yes alone does not"}
 }
 
 // newStage is why a stage is not created; nil where it is known, the first of its stack, the default one, or permitted. With

@@ -3,6 +3,7 @@ package cmd
 import (
 	"bytes"
 	"io"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -70,4 +71,26 @@ func everyCommand(commands []*cli.Command, within string, with func(name string,
 		}
 		with(within+c.Name, c)
 	}
+}
+
+// TestFlagsNameOneValue: what stands in the first backquotes of a flag's help is the name of its value.
+func TestFlagsNameOneValue(t *testing.T) {
+	catalog, err := reconcile.NewCatalog(providers.All()...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	quoted := regexp.MustCompile("`([^`]*)`")
+	everyCommand((&app{catalog: catalog}).commands(), "", func(name string, c *cli.Command) {
+		for _, f := range c.Flags {
+			doc, ok := f.(interface{ GetUsage() string })
+			if !ok {
+				t.Fatalf("%s --%s: %T has no help", name, f.Names()[0], f)
+			}
+			_, isBool := f.(*cli.BoolFlag)
+			named := quoted.FindAllStringSubmatch(doc.GetUsage(), -1)
+			if len(named) > 1 || len(named) == 1 && (isBool || strings.Contains(named[0][1], " ")) {
+				t.Errorf("%s --%s names %q as its value", name, f.Names()[0], named)
+			}
+		}
+	})
 }

@@ -107,7 +107,7 @@ func TestHelp(t *testing.T) {
 			t.Fatalf("%s --help exits %d: %s", path, code, errs)
 		}
 		fmt.Fprintf(&texts, "$ %s\n%s", strings.Join(append(append([]string{"athanor"}, path...), "--help"), " "), text)
-		for _, title := range []string{"Flags", "Flags of every command that works on a stage"} {
+		for _, title := range []string{"Flags", "Safety", "Flags of every command that works on a stage"} {
 			for _, flag := range flagsIn(section(text, title)) {
 				fmt.Fprintln(&flags, strings.Join(path, " "), flag)
 			}

@@ -60,8 +60,8 @@ func PlanFlags(own ...Flag) []Flag {
 // DeleteFlags are the flags of every command that may delete, after its own.
 func DeleteFlags(own ...Flag) []Flag {
 	return append(append(own,
-		&StringSliceFlag{Name: "allow-delete", Usage: "allow deleting resources that match `ADDRESS` even if they hold data (globs; may be repeated)"},
-		&BoolFlag{Name: "take-over", Usage: "also delete objects tagged by another state store of this stage"},
+		&StringSliceFlag{Category: Safety, Name: "allow-delete", Usage: "allow deleting resources that match `ADDRESS` even if they hold data (globs; may be repeated)"},
+		&BoolFlag{Category: Safety, Name: "take-over", Usage: "also delete objects tagged by another state store of this stage"},
 	), ShowFlags()...)
 }
 
@@ -113,7 +113,9 @@ func OutFlag(usage string) Flag {
 }
 
 // YesFlag answers the question of a command.
-func YesFlag() Flag { return &BoolFlag{Name: "yes", Aliases: []string{"y"}, Usage: "do not ask"} }
+func YesFlag() Flag {
+	return &BoolFlag{Category: Safety, Name: "yes", Aliases: []string{"y"}, Usage: "do not ask"}
+}
 
 // FollowFlag makes a command go on.
 func FollowFlag(usage string) Flag {

@@ -9,6 +9,9 @@ import (
 // sharedCategory holds the flags that every command on a stage has.
 const sharedCategory = "Flags of every command that works on a stage"
 
+// Safety holds the flags that allow something, ask for nobody, or hold a run to what was reviewed.
+const Safety = "Safety"
+
 // The templates of the library's help. A tab ends a column.
 const (
 	appHelp = `{{.HelpName}}: {{.Usage}}
@@ -25,11 +28,18 @@ const (
 
 {{end}}` + commandsHelp + examplesHelp + `Flags:
 {{range .VisibleFlags}}{{if not .GetCategory}}  {{.}}
-{{end}}{{end}}{{$titled := false}}{{range .VisibleFlags}}{{with .GetCategory}}{{if not $titled}}
-{{.}}:
-{{$titled = true}}{{end}}{{end}}{{if .GetCategory}}  {{.}}
-{{end}}{{end}}
+{{end}}{{end}}` + safetyHelp + sharedHelp + `
 `
+
+	safetyHelp = `{{$titled := false}}{{range .VisibleFlags}}{{if eq .GetCategory "` + Safety + `"}}{{if not $titled}}
+` + Safety + `:
+{{$titled = true}}{{end}}  {{.}}
+{{end}}{{end}}`
+
+	sharedHelp = `{{$titled = false}}{{range .VisibleFlags}}{{if eq .GetCategory "` + sharedCategory + `"}}{{if not $titled}}
+` + sharedCategory + `:
+{{$titled = true}}{{end}}  {{.}}
+{{end}}{{end}}`
 
 	// Commands that follow each other with the same category are a group. Their names are padded, since a title would end the column.
 	commandsHelp = `{{with .VisibleCommands}}{{$group := ""}}{{range $i, $c := .}}{{if or (eq $i 0) (ne .Category $group)}}{{if $i}}
