@@ -126,16 +126,21 @@ func (a *app) paged(w io.Writer, text string) bool {
 }
 
 // cost is what planning took.
-func (s *session) cost(p *engine.Plan) string {
-	n := p.Reads()
-	if n == 0 {
+func (s *session) cost(p *engine.Plan) string { return costOf(p.Reads(), s.began, p.Made, time.Now()) }
+
+// costOf says how many reads a plan took, and how long: until it was made, where that is known. It may be shown again a while later.
+func costOf(reads int64, began, made, now time.Time) string {
+	if reads == 0 {
 		return ""
 	}
 	word := " reads, "
-	if n == 1 {
+	if reads == 1 {
 		word = " read, "
 	}
-	return strconv.FormatInt(n, 10) + word + render.Elapsed(time.Since(s.began))
+	if made.Before(began) {
+		made = now
+	}
+	return strconv.FormatInt(reads, 10) + word + render.Elapsed(made.Sub(began))
 }
 
 // page shows a text with the pager of the user, else with less.
