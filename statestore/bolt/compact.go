@@ -53,7 +53,6 @@ func (s *Store) Compact(ctx context.Context) error {
 // settle compacts the file at the end of a run if a quarter of it is empty, and closes it. All that was committed is durable
 // already, so a file that cannot be compacted stays as it is.
 func (s *Store) settle(f *file) error {
-	_ = os.Remove(aside(s.path)) // a process that was killed may have left one
 	wasteful := false
 	err := f.guard(func() error {
 		return f.db.View(func(tx *bbolt.Tx) error {

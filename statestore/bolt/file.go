@@ -112,7 +112,16 @@ func (s *Store) tryOpen(write bool) (*file, error) {
 		_ = f.close() // the database may have closed it already
 		return nil, s.openError(err)
 	}
+	f.tidy()
 	return f, nil
+}
+
+// tidy removes what a compaction has left that was killed. Nobody compacts the file while its lock is held here, and none is left where
+// the path still names the file that was locked.
+func (f *file) tidy() {
+	if _, err := os.Lstat(aside(f.path)); err == nil && f.current() == nil {
+		_ = os.Remove(aside(f.path))
+	}
 }
 
 // openError gives an error of opening its meaning.
