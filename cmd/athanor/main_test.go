@@ -348,6 +348,9 @@ func damage(ts *testscript.TestScript, _ bool, args []string) {
 	var visit func(*bbolt.Bucket) error
 	visit = func(b *bbolt.Bucket) error {
 		return b.ForEach(func(key, value []byte) error {
+			if value == nil && bytes.Equal(key, []byte("versions")) {
+				return nil // what the entry was before
+			}
 			if value == nil {
 				return visit(b.Bucket(key))
 			}

@@ -140,6 +140,9 @@ func argumentAt(usage string, at int) string {
 			break
 		}
 		name := strings.Trim(word, "[].")
+		if strings.HasPrefix(name, "tf:") {
+			continue // it stands before the others, or not at all
+		}
 		if strings.HasSuffix(word, "...") {
 			repeated = name
 		}
