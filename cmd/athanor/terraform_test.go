@@ -625,12 +625,12 @@ func TestTerraformKinds(t *testing.T) {
 	says(w.run(0, append([]string{"kinds", "tf.random_id"}, allow...)...), "byte_length  number  (required)")
 	says(w.run(0, append([]string{"schema", "tf.random_id"}, allow...)...), `"byte_length"`)
 	// The folder of a relative path is that of the stack, and an error names the provider, its version and the resource.
-	w.write("athanor.yaml", "stack: bridge\nproviders: {rnd: {terraform: hashicorp/random}}\nresources: {it: {kind: tf.random_integer, provider: rnd, props: {min: 3, max: 1}}}\n")
+	w.write("athanor.yaml", "stack: bridge\nproviders: {rnd: {terraform: hashicorp/random}}\nresources: {it: {kind: tf.random_password, provider: rnd, props: {length: 0}}}\n")
 	refused([]string{"it: observe: hashicorp/random 3.9.0: "}, append([]string{"plan"}, allow...)...)
-	w.write("sub/athanor.yaml", "stack: sub\nproviders: {rnd: {terraform: hashicorp/random, path: bin/provider}}\nresources: {a: {kind: tf.random_id, provider: rnd, props: {byte_length: 4}}}\n")
-	if err := os.Mkdir(filepath.Join(w.dir, "sub", "bin"), 0o700); err != nil {
+	if err := os.MkdirAll(filepath.Join(w.dir, "sub", "bin"), 0o700); err != nil {
 		t.Fatal(err)
 	}
+	w.write("sub/athanor.yaml", "stack: sub\nproviders: {rnd: {terraform: hashicorp/random, path: bin/provider}}\nresources: {a: {kind: tf.random_id, provider: rnd, props: {byte_length: 4}}}\n")
 	if err := os.Link(program, filepath.Join(w.dir, "sub", "bin", "provider")); err != nil {
 		data, err := os.ReadFile(program)
 		if err != nil {
@@ -723,6 +723,12 @@ func TestTerraformMovesIn(t *testing.T) {
 	}
 	if strings.Contains(text, "correct-horse") {
 		t.Errorf("the stack holds a password\n%s", text)
+	}
+	program = w.run(0, append([]string{"adopt", "--from", "shop.tfstate", "--go", "--stage", "go"}, allow...)...)
+	for _, want := range []string{`tfPostgresql := s.With("tf", map[string]any{"terraform": "cyrilgdn/postgresql"})`, `tfPostgresql.Resource("tf.postgresql_role", "app"`} {
+		if !strings.Contains(program, want) {
+			t.Errorf("there is no %s in\n%s", want, program)
+		}
 	}
 	config := fmt.Sprintf(`{"database":%q,"host":"127.0.0.1","port":%d,"sslmode":"disable","username":%q}`, database, port, pgtest.Superuser)
 	w.write("athanor.yaml", strings.Replace(text, "terraform: cyrilgdn/postgresql\n", "terraform: cyrilgdn/postgresql\n    config: "+config+"\n", 1))
