@@ -470,11 +470,11 @@ func (w *written) steps(c context, e hclsyntax.Expression) ([]step, bool) {
 	case *hclsyntax.IndexExpr:
 		before, ok := w.steps(c, e.Collection)
 		key, ok2 := w.parts(c, e.Key)
-		text := ""
+		var text strings.Builder
 		for _, p := range key {
-			text += partText(p)
+			text.WriteString(partText(p))
 		}
-		return append(before, step{text, true}), ok && ok2
+		return append(before, step{text.String(), true}), ok && ok2
 	}
 	return nil, false
 }
