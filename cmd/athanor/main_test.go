@@ -348,7 +348,7 @@ func damage(ts *testscript.TestScript, _ bool, args []string) {
 	var visit func(*bbolt.Bucket) error
 	visit = func(b *bbolt.Bucket) error {
 		return b.ForEach(func(key, value []byte) error {
-			if value == nil && bytes.Equal(key, []byte("versions")) {
+			if value == nil && bytes.Equal(key, []byte("past")) {
 				return nil // what the entry was before
 			}
 			if value == nil {
