@@ -22,7 +22,7 @@ var overlays = map[string]Overlay{
 		Hidden: paths("private_key"), Secret: paths("private_key"), Page: docs + "ssl/edge-certificates/custom-certificates/",
 	},
 	"cloudflare.customhostnames.Hostname": {
-		NameProp: "hostname", NameGiven: true, Immutable: paths("hostname"), Note: "Its name is the hostname.",
+		Immutable: paths("hostname"),
 		Ready: &Ready{
 			Property: "status", Done: []string{"active", "active_redeploying", "provisioned"},
 			Until: "the owner of the hostname must add the records of ownership_verification and ssl.validation_records",
