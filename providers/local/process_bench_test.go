@@ -175,7 +175,7 @@ func TestHelper(t *testing.T) {
 			defer l.Close()
 		}
 		fmt.Println("ready")
-		select {}
+		<-time.After(time.Hour) // it is killed before. Without cgo the runtime ends a process that waits for nothing
 	case "session": // is a dev session with one process, until it is killed
 		y := &yard{bench: newBench(t, processKind.Erase()), came: make(chan struct{})}
 		y.bench.dir = args[1]
