@@ -242,12 +242,16 @@ func TestFormatsOfHeads(t *testing.T) {
 // limited is a bucket that takes one write of an object a second, as R2 documents it (429 beyond).
 type limited struct {
 	objects.Bucket
-	clock   *waiting
+	clock *waiting
+
+	mu      sync.Mutex // of the next two: several objects are written at once
 	last    map[string]time.Duration
 	refused int
 }
 
 func (l *limited) Put(ctx context.Context, key string, body []byte, when objects.Condition) (objects.Object, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	if last, written := l.last[key]; written && l.clock.at < last+time.Second {
 		l.refused++
 		return objects.Object{}, objects.ErrBusy
