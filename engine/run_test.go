@@ -143,8 +143,10 @@ func TestWaitingBlocksWithoutFailing(t *testing.T) {
 	b := newBench(t)
 	g := graph(kind("Waits", res("w", m{"name": "sub"})), res("behind", m{"after": "⟦w.id⟧"}), res("far", m{"after": "⟦behind.id⟧"}), res("free", m{}))
 	b.world.during = func(op, name string) {
-		if op == "observe" && b.world.things["sub"] != nil && b.world.things["sub"].Wait == "" {
-			b.world.things["sub"].Wait = "confirm it"
+		b.world.mu.Lock()
+		defer b.world.mu.Unlock()
+		if sub := b.world.things["sub"]; op == "observe" && sub != nil && sub.Wait == "" {
+			sub.Wait = "confirm it"
 		}
 	}
 	for round := range 2 {
