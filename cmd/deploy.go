@@ -203,7 +203,7 @@ func needed(c *cli.Context, p *engine.Plan) map[string]any {
 	if !c.Bool("iam") {
 		return nil
 	}
-	return aws.LeastPolicy(p.Needs(c.Context))
+	return aws.LeastPolicy(engine.Needs(c.Context, p))
 }
 
 // refused ends with what a plan refuses. With --json it is in the document already.

@@ -1,6 +1,8 @@
 package engine
 
 import (
+	"context"
+
 	"github.com/athanor-dev/athanor/engine/calls"
 	"github.com/athanor-dev/athanor/engine/causes"
 	"github.com/athanor-dev/athanor/engine/execute"
@@ -8,6 +10,7 @@ import (
 	"github.com/athanor-dev/athanor/engine/observe"
 	"github.com/athanor-dev/athanor/engine/plan"
 	"github.com/athanor-dev/athanor/engine/values"
+	"github.com/athanor-dev/athanor/reconcile"
 )
 
 type (
@@ -206,3 +209,10 @@ func GroupProblems(problems []Problem) []ProblemGroup { return plan.GroupProblem
 
 // NewWarm keeps nothing yet.
 func NewWarm() *Warm { return plan.NewWarm() }
+
+// Needs are what deploying a plan asks of the access control of providers: looking at everything that is looked at, and doing
+// what is planned, each on the object that it is done to. A plan that was read from a document has none.
+func Needs(ctx context.Context, p *Plan) []reconcile.Need { return plan.Needs(ctx, p) }
+
+// Reads returns how many calls planning made that read something; 0 for a plan that was read from a document.
+func Reads(p *Plan) int64 { return plan.Reads(p) }

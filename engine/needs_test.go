@@ -18,7 +18,7 @@ var hashed = regexp.MustCompile(`-([a-z0-9]{8}|\d+)\b`)
 func needs(t *testing.T, p *engine.Plan) map[string]string {
 	t.Helper()
 	on := map[string]map[string]bool{}
-	for _, need := range p.Needs(t.Context()) {
+	for _, need := range engine.Needs(t.Context(), p) {
 		for _, action := range need.Actions {
 			if on[action] == nil {
 				on[action] = map[string]bool{}
@@ -72,7 +72,7 @@ func TestNeeds(t *testing.T) {
 	if names := fmt.Sprint(needs(t, b.plan(graph(res("a", m{"color": "blue", "shape": "x"}))))); !strings.Contains(names, "create::shop-test-a-#") {
 		t.Errorf("replaced: %s", names)
 	}
-	if (&engine.Plan{}).Needs(t.Context()) != nil {
+	if engine.Needs(t.Context(), &engine.Plan{}) != nil {
 		t.Error("a plan that was read from a file knows what it needs")
 	}
 }

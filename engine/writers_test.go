@@ -14,13 +14,13 @@ import (
 // writers are the functions that assign the decision about an address, or a field of it that says what is done: which question
 // each answers, see docs/decisions/who-decides.md. A question has one writer.
 var writers = map[string]string{
-	"classifier.classify":         "what is done to a declared resource",
+	"classifier.begin":            "what is done to a declared resource: nothing yet, until classify has what was observed",
 	"classifier.classifySleeping": "classify: it lives in a dev session alone",
 	"classifier.classifyAbsent":   "classify: there is no object",
 	"classifier.classifyFound":    "classify: there is one that no entry has",
 	"classifier.classifyAdopted":  "classify: it is taken over",
 	"classifier.classifyLive":     "classify: there is the one in state",
-	"Jobs.compareRecord":          "classify: nothing was observed",
+	"Basis.compareRecord":         "classify: nothing was observed",
 	"classifyMoved":               "classify: it is of another kind or in another location",
 	"escalate":                    "classify: a path that nothing changes in place",
 	"classifier.request":          "classify: --replace",
@@ -39,7 +39,7 @@ var writers = map[string]string{
 	"Draft.planBeside": "an object that carries the owner tag of an address whose entry has another one",
 	"moving.add":       "an entry that `state mv` moves",
 
-	"Plan.limit":  "what a plan document announces nothing for is left as it is",
+	"limit":       "what a plan document announces nothing for is left as it is",
 	"planRemains": "an undeclared resource of which only condemned generations are left, each with a line of its own",
 }
 

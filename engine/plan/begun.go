@@ -6,74 +6,13 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"time"
 
 	"github.com/athanor-dev/athanor/adopt"
 	"github.com/athanor-dev/athanor/engine/observe"
 	"github.com/athanor-dev/athanor/engine/state"
 	"github.com/athanor-dev/athanor/reconcile"
-	"github.com/athanor-dev/athanor/reconcile/tree"
 	"github.com/athanor-dev/athanor/statestore"
 )
-
-// IntentOf is the intent to create what a job declares. Props that are set after the creation are no part of it.
-func IntentOf(job *reconcile.Job, now time.Time) *state.Intent {
-	i := &state.Intent{Address: job.Address, Name: job.Name, NameGiven: job.Named, Props: job.Props, Started: now}
-	for _, path := range job.Omit {
-		i.Props, _ = tree.Without(i.Props, path).(map[string]any)
-	}
-	if len(job.Assets) > 0 {
-		i.Assets = make(map[string]string, len(job.Assets))
-	}
-	for name, a := range job.Assets {
-		i.Assets[name] = a.Digest
-	}
-	return i
-}
-
-// isDeclared reports whether a job declares what an intent began: the job then finds what the intent may have created. Props
-// at later paths are set after the creation, and decide nothing.
-func isDeclared(i *state.Intent, job *reconcile.Job, later []tree.Path) bool {
-	same := i.Address == job.Address && i.Name == job.Name && i.NameGiven == job.Named && len(i.Assets) == len(job.Assets)
-	for name, a := range job.Assets {
-		same = same && i.Assets[name] == a.Digest
-	}
-	differences(i.Props, job.Props, func(p tree.Path, _, _ any) {
-		same = same && slices.ContainsFunc(later, p.Overlaps)
-	})
-	return same
-}
-
-// begunAt is the address at which a creation was begun that did not come to its end, when it has moved since; else "".
-func (n *Declaration) begunAt(g *state.Generation) string {
-	if g == nil || g.Intent == nil || g.Intent.Address == n.Address {
-		return ""
-	}
-	return g.Intent.Address
-}
-
-// seekBegun makes a job look for what an intent may have created.
-func seekBegun(job *reconcile.Job, i *state.Intent) {
-	job.Props, job.Had, job.Name, job.Named = i.Props, i.Props, i.Name, i.NameGiven
-	if len(i.Assets) > 0 {
-		job.Assets = make(map[string]reconcile.Asset, len(i.Assets))
-	}
-	for name, digest := range i.Assets {
-		job.Assets[name] = reconcile.Asset{Digest: digest}
-	}
-}
-
-// NeverBegan reports a generation that nothing can exist of: no creation was begun for it, or its object would be found by a
-// name that it never had.
-func (x *Index) NeverBegan(g *state.Generation) bool {
-	kind, ok := x.Catalog.Kind(g.Kind)
-	if !ok || !g.Begun() || g.Intent.Name != "" {
-		return g.Empty()
-	}
-	job := &reconcile.Job{Props: g.Intent.Props, Place: g.Location}
-	kind.Names(job)
-	return job.Given != "" || job.Naming != nil
-}
 
 // lookBegun looks for what an interrupted run began with other values than those declared now. What is there and ours becomes a
 // candidate with an identity, which is compared with the declaration like any other. Where nothing came of the intent the
@@ -111,19 +50,12 @@ func (s *finder) lookBegun(ctx context.Context, n *Node) error {
 // it created.
 func (s *finder) lookNamed(ctx context.Context, n *Node) error {
 	g := n.Entry.Candidate()
-	if !errors.Is(n.err, reconcile.ErrCannotTell) || n.Decl == nil || g == nil || !g.Begun() || n.Entry.Live() != nil || s.named(n) == "" {
+	if !errors.Is(n.err, reconcile.ErrCannotTell) || n.Decl == nil || g == nil || !g.Begun() || n.Entry.Live() != nil || s.take.named(n) == "" {
 		return n.err
 	}
 	n.Entry = n.Entry.Clone()
 	n.Entry.Drop(n.Entry.Candidate())
 	return s.find(ctx, n)
-}
-
-// LeavesMore reports whether a creation that was cut may leave something behind that does not show as its object, such as empty
-// folders and the file that was to get its name.
-func (x *Index) LeavesMore(g *state.Generation) bool {
-	kind, ok := x.Catalog.Kind(g.Kind)
-	return ok && kind.Spec().Tidies
 }
 
 // DeclaresBegun reports whether a node declares what an interrupted run began for a generation, or began nothing of it.
@@ -171,32 +103,17 @@ func (j *Jobs) Trace(ctx context.Context, n *Node, g *state.Generation, look loo
 // looking is a way to look: once, or until the answer is certain.
 type looking func(context.Context, reconcile.Any, *reconcile.Job) (reconcile.Look, error)
 
-// NoteTraced notes in an entry what became of a begun creation.
-func NoteTraced(e *state.Entry, g *state.Generation, look reconcile.Look) {
-	if look.Absent {
-		e.Drop(g)
-		return
-	}
-	g.Identity, g.Attributes = look.Identity, look.Attrs
-}
-
-// IsTraced reports an entry with a begun creation whose object this plan found. Its identity is made durable before the object
-// is changed: after that its owner tag may be another one than the intent names.
-func IsTraced(e *state.Entry) bool {
-	return e != nil && slices.ContainsFunc(e.Generations, func(g *state.Generation) bool { return g.Intent != nil && g.Identity != "" })
-}
-
 // dropUnfit condemns in the plan a candidate beside the live object that an interrupted run began and that cannot become what
 // is declared now: it is shown as a deletion, and deleted before the next candidate is created.
-func (c *classifier) dropUnfit(ctx context.Context, n *Node) error {
+func (k *walk) dropUnfit(ctx context.Context, n *Node) error {
 	begun := n.Entry.Candidate()
-	if n.Entry.Live() == nil || n.Plan.Action != Replace || c.o.NoObserve {
+	if n.Entry.Live() == nil || n.Plan.Action != Replace || k.o.NoObserve {
 		return nil
 	}
-	if same, err := c.DeclaresBegun(ctx, n, begun, false); same || err != nil {
+	if same, err := k.DeclaresBegun(ctx, n, begun, false); same || err != nil {
 		return err
 	}
-	look, err := c.Trace(ctx, n, begun, observe.See)
+	look, err := k.Trace(ctx, n, begun, observe.See)
 	if err != nil || look.Absent {
 		return err
 	}
@@ -204,7 +121,7 @@ func (c *classifier) dropUnfit(ctx context.Context, n *Node) error {
 	g := n.Entry.Candidate()
 	NoteTraced(n.Entry, g, look)
 	if g.Kind == n.Spec.Type && g.Location == n.Access.Place {
-		job, err := c.DeclaredJob(ctx, n, Target{Gen: g, Number: g.Number, Slot: g.Slot})
+		job, err := k.DeclaredJob(ctx, n, Target{Gen: g, Number: g.Number, Slot: g.Slot})
 		if err != nil {
 			return err
 		}

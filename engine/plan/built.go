@@ -1,7 +1,6 @@
 package plan
 
 import (
-	"context"
 	"fmt"
 	"maps"
 	"slices"
@@ -9,13 +8,6 @@ import (
 	"github.com/athanor-dev/athanor/reconcile"
 	"github.com/athanor-dev/athanor/reconcile/tree"
 )
-
-// Builder prepares what nodes are made of: files that are hashed, code that is built.
-type Builder struct {
-	sorted, declared []*Node // all of them, upstreams first; those that can be prepared
-	dir, cache       string
-	warm             *Warm // keeps what was prepared; nil keeps nothing
-}
 
 // BuiltOf is one digest over everything that was prepared for a resource, "" for nothing.
 func BuiltOf(assets map[string]reconcile.Asset) string {
@@ -80,21 +72,6 @@ const (
 	FilesLater                         // something that comes before writes them in this run
 )
 
-// awaitFiles marks the nodes that are prepared of files which something that comes before them may write.
-func (b *Builder) awaitFiles() {
-	behind := make(map[*Node]bool)
-	for _, n := range b.sorted {
-		for _, up := range n.Ups {
-			if behind[up] || up.writesFiles() {
-				behind[n] = true
-			}
-		}
-		if behind[n] && n.Decl != nil && n.Spec.Prepares {
-			n.Files = filesAwaited
-		}
-	}
-}
-
 // writesFiles reports whether the work of a node may write files: it does so itself, or its hooks do.
 func (n *Declaration) writesFiles() bool {
 	return n.Spec.WritesFiles || n.Decl != nil && len(n.Decl.Options.Before)+len(n.Decl.Options.After) > 0
@@ -103,26 +80,6 @@ func (n *Declaration) writesFiles() bool {
 // buildsItself reports whether hooks run before a node is prepared.
 func (n *Declaration) buildsItself() bool {
 	return n.Spec.Prepares && n.Decl != nil && n.Was == nil && len(n.Decl.Options.Before) > 0
-}
-
-// prepareLevel prepares the nodes of a level whose files were awaited, now that everything before them is decided.
-func (b *Builder) prepareLevel(ctx context.Context, level []*Node, skip func(*Node) bool) {
-	var known []*Node
-	for _, n := range level {
-		if n.Files != filesAwaited || n.err != nil || skip(n) || n.blockedBy() != nil {
-			continue
-		}
-		if len(n.Writers(func(up *Node) bool { return isPending(up.Plan) })) > 0 {
-			n.Files = FilesLater
-			continue
-		}
-		if assets, ok := b.prepared(n); ok {
-			n.Assets, n.Files = assets, FilesKnown
-			continue
-		}
-		known = append(known, n)
-	}
-	b.prepareAll(ctx, known)
 }
 
 // isPending reports whether a run will do the work of a planned node.

@@ -14,49 +14,49 @@ import (
 
 // certain reads a declared node again as long as reading may show what was there before the last write, and what it shows
 // would lead to another decision.
-func (c *classifier) certain(ctx context.Context, n *Node) error {
+func (k *walk) certain(ctx context.Context, n *Node) error {
 	asked := false
 	return observe.Certain(ctx, func() (time.Time, error) {
 		if asked {
 			n.looked, n.current, n.Look, n.Others, n.Slot, n.Unsought = false, false, reconcile.Look{}, nil, 0, false
-			c.lookAt(ctx, n)
+			k.lookAt(ctx, n)
 		}
 		asked = true
 		if n.err != nil {
 			return time.Time{}, n.err
 		}
-		if until := c.olderUntil(n); time.Until(until) > 0 {
+		if until := k.olderUntil(n); time.Until(until) > 0 {
 			return until, nil
 		}
 		return time.Time{}, nil
 	}, func(until time.Time) {
-		if c.tell == nil {
+		if k.tell == nil {
 			return
 		}
 		note := (&reconcile.HiddenError{Until: until}).Error()
 		if !n.Look.NotYet {
 			note = "reads may still show what was there before the last run, until " + until.Local().Format(time.TimeOnly)
 		}
-		c.tell(Event{Type: EventProgress, Address: n.Address, Kind: n.Spec.Type, Note: note})
+		k.tell(Event{Type: EventProgress, Address: n.Address, Kind: n.Spec.Type, Note: note})
 	})
 }
 
 // olderUntil returns until when reading may show what was there before the last write, zero when what it shows can be
 // believed: it is none of the values that athanor has replaced, or the decision is the same without it.
-func (c *classifier) olderUntil(n *Node) time.Time {
-	if n.Spec.Recorded || c.o.NoObserve || c.o.Dev != nil {
+func (k *walk) olderUntil(n *Node) time.Time {
+	if n.Spec.Recorded || k.o.NoObserve || k.o.Dev != nil {
 		return time.Time{}
 	}
 	switch g := n.Present(); {
-	case g == nil && (n.Look.Absent || c.lastRun.IsZero() || adopt.Judge(c.Evidence(n, n.Job, n.Look, nil)).Verdict != adopt.Ours):
+	case g == nil && (n.Look.Absent || k.lastRun.IsZero() || adopt.Judge(k.Evidence(n, n.Job, n.Look, nil)).Verdict != adopt.Ours):
 		return time.Time{}
 	case g == nil: // the last run may have deleted it
-		return c.lastRun.Add(n.Spec.Visibility)
+		return k.lastRun.Add(n.Spec.Visibility)
 	case n.ReplacedWhole():
 		return time.Time{} // it is replaced, whatever reading shows
 	case n.Look.NotYet && !declaresState(n, g):
 		return n.Look.HiddenUntil
-	case n.Look.Absent || time.Since(g.Written) >= n.Spec.Visibility || !c.showsReplaced(n, g):
+	case n.Look.Absent || time.Since(g.Written) >= n.Spec.Visibility || !k.showsReplaced(n, g):
 		return time.Time{}
 	default:
 		return g.Written.Add(n.Spec.Visibility)
@@ -87,11 +87,11 @@ func declaresState(n *Node, g *state.Generation) bool {
 
 // showsReplaced reports whether a value that reading shows is one that athanor has replaced. Any other value was set outside.
 // Files are not compared: what was built of them is not kept.
-func (c *classifier) showsReplaced(n *Node, g *state.Generation) bool {
+func (k *walk) showsReplaced(n *Node, g *state.Generation) bool {
 	if len(g.Replaced) == 0 {
 		return false
 	}
-	job := c.RecordedJob(n, n.Access, g)
+	job := k.RecordedJob(n, n.Access, g)
 	if job.Props = propsOf(n.Entry, g); job.Props == nil {
 		return false
 	}

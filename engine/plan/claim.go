@@ -1,10 +1,8 @@
 package plan
 
 import (
-	"context"
 	"errors"
 	"fmt"
-	"slices"
 
 	"github.com/athanor-dev/athanor/adopt"
 	"github.com/athanor-dev/athanor/engine/state"
@@ -13,17 +11,6 @@ import (
 
 // ErrOtherStore is matched by refusals to delete what another store of the stage has marked.
 var ErrOtherStore = errors.New("tagged by another state store of this stage")
-
-// named is the identity that a node's thing was named by, "" when none was: what is named may be anybody's.
-func (s *finder) named(n *Node) string {
-	if t := s.take; t != nil && t.Address == n.Address {
-		return t.Identity
-	}
-	if n.Decl == nil || n.Decl.Options.Adopt == "*" {
-		return ""
-	}
-	return n.Decl.Options.Adopt
-}
 
 // MayTake reports whether an object that is not ours may be taken over without being named: one without an owner tag,
 // and one that was retained.
@@ -64,7 +51,7 @@ func OtherStore(kind, identity string) error {
 }
 
 // classifyFound: there is one that the record does not know, or knows only as begun.
-func (c *classifier) classifyFound(ctx context.Context, n *Node) {
+func (c *classifier) classifyFound(n *Node) {
 	begun := n.Entry.Candidate()
 	if n.ReplacedWhole() {
 		classifyMoved(n, begun)
@@ -74,14 +61,14 @@ func (c *classifier) classifyFound(ctx context.Context, n *Node) {
 	answer := adopt.Judge(c.Evidence(n, n.Job, n.Look, begun))
 	c.noteStore(n, answer)
 	if answer.Verdict != adopt.Ours {
-		c.classifyForeign(ctx, n, answer)
+		c.classifyForeign(n, answer)
 		return
 	}
 	n.Plan.Action, n.Plan.From = Recover, n.Look.Identity
 	if begun != nil {
 		n.Plan.Notes = append(n.Plan.Notes, "an interrupted run began it")
 	}
-	n.Plan.Reasons = c.Jobs.reasons(n, n.Look.Steps)
+	n.Plan.Reasons = c.reasons(n, n.Look.Steps)
 	escalate(n)
 	if n.Plan.Action == Replace && !n.Plan.May && answer.OtherStore && !c.o.TakeOver {
 		c.Refuse(n, OtherStore(n.Spec.Type, n.Look.Identity))
@@ -93,10 +80,13 @@ func (c *classifier) classifyFound(ctx context.Context, n *Node) {
 			return
 		}
 	}
-	if begun == nil && !n.Spec.Marked && (n.Spec.Same || n.Spec.ByParent) {
-		c.claimedAbroad(ctx, n)
+	if begun == nil && n.unmarked() {
+		c.claimedAbroad(n)
 	}
 }
+
+// unmarked reports a kind whose objects carry no owner tag, and are ours by their content or their parent.
+func (n *Declaration) unmarked() bool { return !n.Spec.Marked && (n.Spec.Same || n.Spec.ByParent) }
 
 // noteStore says aloud that another record of this stage is at work.
 func (c *classifier) noteStore(n *Node, answer adopt.Answer) {
@@ -116,43 +106,46 @@ func storeWarnings(strangers int) []string {
 }
 
 // classifyForeign: there is one, and it is not ours, or nothing tells whose.
-func (c *classifier) classifyForeign(ctx context.Context, n *Node, answer adopt.Answer) {
-	refusal := OwnerError(n.Spec.Type, n.Look, answer)
-	named := c.named(n)
-	switch {
-	case answer.Holder != "":
-		c.Refuse(n, reconcile.WithHint(refusal, "renamedFrom: [%s] moves it here; two addresses cannot share it", answer.Holder))
-		return
-	case answer.Sibling && c.elses(n, answer.Owner.Address):
-		c.Refuse(n, reconcile.WithHint(refusal, "%s is declared too, and two addresses cannot share it", answer.Owner.Address))
-		return
-	case named != "" && n.Job.ID == named, MayTake(c.o.Adopt, n, answer):
-	case answer.Sibling:
-		c.Refuse(n, reconcile.WithHint(refusal, "renamedFrom: [%s] says that it is the same resource", answer.Owner.Address))
-		return
-	case answer.Owner.Retained:
-		c.Refuse(n, reconcile.WithHint(refusal, "--adopt takes it over, or give the resource another name"))
-		return
-	case !answer.Owner.IsZero():
-		c.Refuse(n, reconcile.WithHint(refusal, "to take it over all the same, name it: options: {adopt: %[1]q} (Adopt(%[1]q) in Go)", n.Look.Identity))
-		return
-	default:
-		c.Refuse(n, reconcile.WithHint(refusal, "take it over with --adopt, or give the resource another name"))
+func (c *classifier) classifyForeign(n *Node, answer adopt.Answer) {
+	if err := c.refusesForeign(n, answer); err != nil {
+		c.Refuse(n, err)
 		return
 	}
-	c.classifyAdopted(ctx, n, answer)
+	c.classifyAdopted(n, answer)
+}
+
+// refusesForeign returns why an object that is not ours is not taken over, nil when it is.
+func (c *classifier) refusesForeign(n *Node, answer adopt.Answer) error {
+	refusal := OwnerError(n.Spec.Type, n.Look, answer)
+	named := c.o.Take.named(n)
+	switch {
+	case answer.Holder != "":
+		return reconcile.WithHint(refusal, "renamedFrom: [%s] moves it here; two addresses cannot share it", answer.Holder)
+	case answer.Sibling && c.elses(n, answer.Owner.Address):
+		return reconcile.WithHint(refusal, "%s is declared too, and two addresses cannot share it", answer.Owner.Address)
+	case named != "" && n.Job.ID == named, MayTake(c.o.Adopt, n, answer):
+		return nil
+	case answer.Sibling:
+		return reconcile.WithHint(refusal, "renamedFrom: [%s] says that it is the same resource", answer.Owner.Address)
+	case answer.Owner.Retained:
+		return reconcile.WithHint(refusal, "--adopt takes it over, or give the resource another name")
+	case !answer.Owner.IsZero():
+		return reconcile.WithHint(refusal, "to take it over all the same, name it: options: {adopt: %[1]q} (Adopt(%[1]q) in Go)", n.Look.Identity)
+	default:
+		return reconcile.WithHint(refusal, "take it over with --adopt, or give the resource another name")
+	}
 }
 
 // classifyAdopted: somebody else's thing is taken over. What nothing can change in place is announced as a replacement
 // where that was asked for, and else refused.
-func (c *classifier) classifyAdopted(ctx context.Context, n *Node, answer adopt.Answer) {
+func (c *classifier) classifyAdopted(n *Node, answer adopt.Answer) {
 	n.Plan.Action, n.Plan.From = Adopt, n.Look.Identity
-	n.Plan.Reasons = c.Jobs.reasons(n, n.Look.Steps)
+	n.Plan.Reasons = c.reasons(n, n.Look.Steps)
 	if o := answer.Owner; !o.IsZero() {
 		n.Plan.Notes = append(n.Plan.Notes, fmt.Sprintf("it was %s of %s/%s, which no longer owns it then", o.Address, o.Stack, o.Stage))
 	}
 	if !n.Spec.Marked {
-		c.claimedAbroad(ctx, n)
+		c.claimedAbroad(n)
 	}
 	fixed := certain(n.Look.Replaces())
 	if len(fixed) == 0 || n.Plan.Action != Adopt {
@@ -166,13 +159,26 @@ func (c *classifier) classifyAdopted(ctx context.Context, n *Node, answer adopt.
 		"declare what is there, adopt it, and change it afterwards; or --replace %s", n.Address))
 }
 
-// claimedAbroad finds out whether another stage of this store has on record what carries no mark. Where an identity
+// asksAbroad reports whether what is decided of a found object goes by the owners of objects in other stages.
+func (c *classifier) asksAbroad(n *Node) bool {
+	if n.Spec.Marked || n.Look.Absent || n.Entry.Live() != nil || n.ReplacedWhole() || n.Spec.Recorded {
+		return false
+	}
+	begun := n.Entry.Candidate()
+	answer := adopt.Judge(c.Evidence(n, n.Job, n.Look, begun))
+	if answer.Verdict == adopt.Ours {
+		return begun == nil && n.unmarked()
+	}
+	return c.refusesForeign(n, answer) == nil
+}
+
+// claimedAbroad goes by whether another stage of this store has on record what carries no owner tag. Where an identity
 // says the account it is one thing; without one it may be of another machine or folder, and is only said.
-func (c *classifier) claimedAbroad(ctx context.Context, n *Node) {
-	holder, err := c.abroad.owner(ctx, state.Object{Kind: n.Spec.Type, Location: n.Access.Place, Identity: n.Look.Identity})
+func (c *classifier) claimedAbroad(n *Node) {
+	holder := c.abroad[state.Object{Kind: n.Spec.Type, Location: n.Access.Place, Identity: n.Look.Identity}]
 	switch {
-	case err != nil:
-		c.block(n, err)
+	case c.abroadErr != nil:
+		c.block(n, c.abroadErr)
 	case holder == "":
 	case n.Access.Place.Account == "":
 		n.Plan.Notes = append(n.Plan.Notes, "also in state as "+holder+": if both are the same object, keep one of the two addresses")
@@ -201,19 +207,4 @@ func (c *classifier) oneOwner() {
 		}
 		claims[p] = n
 	}
-}
-
-// ours keeps of several finds those that are ours, if there are any: what is somebody else's is nothing to condemn.
-func (s *finder) ours(n *Node, finds []found) []found {
-	if len(finds) < 2 {
-		return finds
-	}
-	own := slices.Clone(finds)
-	own = slices.DeleteFunc(own, func(f found) bool {
-		return adopt.Judge(s.Evidence(n, f.job, f.look, nil)).Verdict != adopt.Ours
-	})
-	if len(own) == 0 {
-		return finds[:1]
-	}
-	return own
 }

@@ -2,11 +2,9 @@ package plan
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/athanor-dev/athanor/adopt"
 	"github.com/athanor-dev/athanor/engine/graph"
@@ -20,56 +18,46 @@ import (
 // classifier decides about declared resources, one after another, each after all its upstreams. It alone says what is
 // to be done to one; what comes after it refuses, or adds what else is deleted.
 type classifier struct {
-	*observer
+	*Basis
 	*Refusals
-	o      Policy
+	o      PlanOptions
 	guards Guards
 	// lost: the stage was deployed before, and has no entries.
-	lost   bool
-	abroad *otherStages
-	drift  *drift // is told what is left to the next deploy
-	// lastRun is when the last run ended, zero when that is not known. tell is told what is waited for.
-	lastRun time.Time
-	tell    func(Event)
+	lost  bool
+	drift *drift // is told what is left to the next deploy
+	// abroad are the owners of objects in the other stages of the store, as stage:address, once asksAbroad asked for them;
+	// abroadErr says why they cannot be read.
+	abroad    map[state.Object]string
+	abroadErr error
 	// strangers counts what another store of this stage has tagged.
 	strangers int
 }
 
-// classify decides what is to be done to one declared node.
-func (c *classifier) classify(ctx context.Context, n *Node) {
+// begin begins the line of a declared node, and reports whether the node is to be observed.
+func (c *classifier) begin(n *Node) bool {
 	n.Plan = &Planned{Address: n.Address, Kind: n.Spec.Type, Needs: n.Needs, Source: n.Decl.Source, Place: n.Access.Place, Local: n.Spec.Stands != ""}
 	if n.From != "" {
 		n.Plan.From = n.From
 	}
 	if n.Plan.InDev = n.Spec.InDev; c.Sleeps(n) {
 		c.classifySleeping(n)
-		return
+		return false
 	}
 	if up := n.blockedBy(); up != nil {
 		root := cmp.Or(up.Plan.BlockedBy, up.Address)
 		c.block(n, fmt.Errorf("%w: %s cannot be planned", ErrBlocked, root))
 		n.Plan.Confined, n.Plan.BlockedBy = up.Plan.Confined, root
-		return
+		return false
 	}
 	if n.err == nil {
 		n.err = c.awake(n)
 	}
-	if n.err == nil {
-		n.err = c.compare(ctx, n)
-	}
-	if n.err == nil {
-		n.err = c.certain(ctx, n)
-	}
-	if n.err == nil {
-		n.err = c.findReplaced(ctx, n)
-	}
-	if n.err == nil {
-		n.err = c.takes(n)
-	}
-	if n.err != nil {
-		c.block(n, n.err)
-		return
-	}
+	return true
+}
+
+// classify decides what is to be done to one declared node that was observed. It reports whether that must be observed again and
+// decided anew: the node's own hook runs before it, and may write its files.
+func (c *classifier) classify(n *Node) (again bool) {
 	g := n.Present()
 	n.Plan.Identity, n.Plan.Waiting = n.Look.Identity, n.Look.Waiting
 	if g != nil {
@@ -84,16 +72,15 @@ func (c *classifier) classify(ctx context.Context, n *Node) {
 	case n.Look.Absent && !c.unsure(n):
 		c.classifyAbsent(n)
 	case n.Entry.Live() == nil:
-		c.classifyFound(ctx, n)
+		c.classifyFound(n)
 	default:
 		c.classifyLive(n)
 	}
 	c.request(n)
 	c.proven(n)
 	if n.buildsItself() && n.Files == FilesKnown && isPending(n.Plan) {
-		n.Files, n.Assets, n.current = FilesLater, nil, false // its own hook runs before it, and may write them anew
-		c.classify(ctx, n)
-		return
+		n.Files, n.Assets, n.current = FilesLater, nil, false
+		return true
 	}
 	if n.Was == nil {
 		c.holdBack(n)
@@ -102,12 +89,7 @@ func (c *classifier) classify(ctx context.Context, n *Node) {
 			c.Refuse(n, err)
 		}
 	}
-	if err := c.dropUnfit(ctx, n); err != nil {
-		c.block(n, err)
-		return
-	}
-	foresee(n)
-	compute(ctx, n)
+	return false
 }
 
 func (n *Declaration) blockedBy() *Node {
@@ -120,36 +102,6 @@ func (n *Declaration) blockedBy() *Node {
 		}
 	}
 	return nil
-}
-
-// compare brings the look up to date with the upstreams that are known now, and looks where that had to wait.
-func (c *classifier) compare(ctx context.Context, n *Node) error {
-	if !n.looked {
-		c.lookAt(ctx, n)
-		return n.err
-	}
-	if n.current || len(n.Uses) == 0 && n.Files == FilesKnown || n.ReplacedWhole() {
-		n.current = false
-		return nil
-	}
-	g := n.Present()
-	t := Target{Number: 1}
-	if g != nil {
-		t = Target{Gen: g, Number: g.Number, Slot: g.Slot}
-	}
-	job, err := c.DeclaredJob(ctx, n, t)
-	if err != nil {
-		return err
-	}
-	if g == nil {
-		job.ID, job.Name, job.Named = n.Job.ID, n.Job.Name, n.Job.Named
-	}
-	n.Job = job
-	if n.Look.Absent {
-		return nil
-	}
-	n.Look, err = n.Kind.Compare(job, n.Look)
-	return err
 }
 
 // notVisible is the note of an object that was written a moment ago and that reading does not show.
@@ -172,28 +124,12 @@ func (c *classifier) classifyAbsent(n *Node) {
 	case n.Job != nil && n.Job.Named && !known(n.Job.Name):
 		n.Plan.Notes = append(n.Plan.Notes, "create or find: its name is known after "+token.Show(n.Job.Name))
 	}
-	c.Jobs.showProps(n)
-}
-
-// compute finds out what a thing that is kept in the record alone will be, as far as that needs no call: a random
-// value is known before it is recorded, and so is what is made of it. What nobody refers to is not computed.
-func compute(ctx context.Context, n *Node) {
-	if !n.Spec.Recorded || n.Spec.Rerun || n.Entry != nil || !n.Look.Absent || n.Job == nil || len(n.Job.Unknown) > 0 {
-		return
-	}
-	if !n.referred {
-		n.Unknown = false
-		return
-	}
-	job := *n.Job
-	if out, err := n.Kind.Settle(reconcile.ReadOnly(ctx), &job, reconcile.Hooks{}); err == nil {
-		n.Attrs, n.Unknown = out.Attrs, false
-	}
+	c.showProps(n)
 }
 
 // showProps makes the whole declaration the reasons of a creation: a plan of something new shows everything but the unknown
 // words.
-func (j *Jobs) showProps(n *Node) {
+func (b *Basis) showProps(n *Node) {
 	if n.Job == nil {
 		return
 	}
@@ -261,14 +197,14 @@ func (c *classifier) classifyLive(n *Node) {
 	}
 	c.noteStore(n, answer)
 	if c.o.NoObserve {
-		c.Jobs.compareRecord(n)
+		c.compareRecord(n)
 		return
 	}
 	if err := c.yield(n); err != nil {
 		c.block(n, err)
 		return
 	}
-	n.Plan.Reasons = c.Jobs.reasons(n, n.Look.Steps)
+	n.Plan.Reasons = c.reasons(n, n.Look.Steps)
 	switch {
 	case len(n.Look.Steps) > 0 && n.From != "" && !slices.ContainsFunc(n.Look.Steps, func(s reconcile.Step) bool { return !IsMarkStep(s) }):
 		n.Plan.Action, n.Plan.Reasons = Move, nil
@@ -314,14 +250,14 @@ func certain(steps []reconcile.Step) []reconcile.Step {
 }
 
 // compareRecord compares the declaration with the record alone.
-func (j *Jobs) compareRecord(n *Node) {
+func (b *Basis) compareRecord(n *Node) {
 	n.Plan.Action = Unchanged
 	if n.From != "" {
 		n.Plan.Action = Move
 	}
 	differences(n.Entry.Props, n.Job.Props, func(p tree.Path, had, v any) {
 		if !within(n.Job.Unknown, p) {
-			n.Plan.Reasons = append(n.Plan.Reasons, j.Reason(n, reconcile.Step{Path: p, Have: had, Want: v}))
+			n.Plan.Reasons = append(n.Plan.Reasons, b.Reason(n, reconcile.Step{Path: p, Have: had, Want: v}))
 		}
 	})
 	if len(n.Plan.Reasons) > 0 || len(n.Job.Unknown) > 0 {
@@ -330,16 +266,16 @@ func (j *Jobs) compareRecord(n *Node) {
 }
 
 // reasons turns steps into reasons, each with who made the difference.
-func (j *Jobs) reasons(n *Node, steps []reconcile.Step) []Reason {
+func (b *Basis) reasons(n *Node, steps []reconcile.Step) []Reason {
 	reasons := make([]Reason, 0, len(steps))
 	for _, s := range steps {
-		reasons = append(reasons, j.Reason(n, s))
+		reasons = append(reasons, b.Reason(n, s))
 	}
 	return reasons
 }
 
 // Reason shows a difference of an object to people, with secrets masked.
-func (j *Jobs) Reason(n *Node, s reconcile.Step) Reason {
+func (b *Basis) Reason(n *Node, s reconcile.Step) Reason {
 	r := Reason{
 		Path: s.Path, Have: s.Have, Want: s.Want, Replaces: s.Replaces, Unknown: s.Unknown, Secret: s.Secret, Call: s.Call,
 		Note: s.Note, Source: ByProgram, Files: s.Files,
@@ -347,7 +283,7 @@ func (j *Jobs) Reason(n *Node, s reconcile.Step) Reason {
 	if s.Unknown && s.Note == "" {
 		r.Note = n.filesNote(s.Path)
 	}
-	if (j.everSecret(n, s.Path) || within(n.Job.Secret, s.Path)) && !s.Secret {
+	if (b.everSecret(n, s.Path) || within(n.Job.Secret, s.Path)) && !s.Secret {
 		r.Secret, r.Have, r.Want, r.Files = true, maskOf(r.Have), maskOf(r.Want), nil
 	}
 	switch {
@@ -467,4 +403,18 @@ func (n *Node) movesAll(changed []tree.Path) {
 // matches reports whether an address is named by one of several globs.
 func matches(globs []string, addr string) bool {
 	return slices.ContainsFunc(globs, func(g string) bool { return graph.Match(g, addr) })
+}
+
+// differences walks to the values that two trees of props hold differently.
+func differences(have, want map[string]any, differs func(p tree.Path, have, want any)) {
+	Leaves(want, func(p tree.Path, v any) {
+		if had, _ := tree.Get(have, p); !tree.Equal(had, v) {
+			differs(p, had, v)
+		}
+	})
+	Leaves(have, func(p tree.Path, had any) {
+		if _, declared := tree.Get(want, p); !declared && had != nil {
+			differs(p, had, nil)
+		}
+	})
 }

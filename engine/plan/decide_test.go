@@ -1,7 +1,6 @@
 package plan
 
 import (
-	"context"
 	"slices"
 	"strings"
 	"testing"
@@ -21,12 +20,18 @@ import (
 var ownTag = reconcile.Mark{Stack: "s", Stage: "t", Address: "a", Generation: 1, Store: "store"}
 
 // deciding makes a classifier of an empty stage.
-func deciding(o Policy) *classifier {
-	x := &Index{Catalog: &reconcile.Catalog{}, Redact: &redact.Redactor{}, Graph: &Graph{}}
-	x.reset()
-	j := &Jobs{Index: x, Stage: statestore.Stage{Stack: "s", Name: "t"}, Store: "store", Owners: &state.Owners{}}
-	return &classifier{
-		observer: &observer{&finder{Jobs: j, Slots: &state.Slots{}}}, Refusals: &Refusals{masks: x.Redact, each: o.refusesEach}, o: o, drift: &drift{},
+func deciding(o PlanOptions) *classifier {
+	b := &Basis{
+		Index: &Index{Catalog: &reconcile.Catalog{}, Redact: &redact.Redactor{}, Nodes: map[string]*Node{}},
+		Stage: statestore.Stage{Stack: "s", Name: "t"}, Store: "store", Owners: &state.Owners{},
+	}
+	return &classifier{Basis: b, Refusals: &Refusals{masks: b.Redact}, o: o, drift: &drift{}}
+}
+
+// decide decides about a declared resource that was observed.
+func (c *classifier) decide(n *Node) {
+	if c.begin(n) && !c.classify(n) {
+		foresee(n)
 	}
 }
 
@@ -58,7 +63,7 @@ func TestClassify(t *testing.T) {
 	fixedLater := fixed
 	fixedLater.Unknown = true
 	for name, c := range map[string]struct {
-		o       Policy
+		o       PlanOptions
 		n       *Node
 		want    Action
 		may     bool
@@ -76,14 +81,14 @@ func TestClassify(t *testing.T) {
 		"another stack's":               {n: observed("a", there(foreign), false), want: Blocked, problem: "other"},
 		"another stack's, by the entry": {n: observed("a", there(foreign), true), want: Blocked, problem: "other"},
 		"nobody's":                      {n: observed("a", there(reconcile.Mark{}), false), want: Blocked},
-		"nobody's, and to be adopted":   {o: Policy{PlanOptions: PlanOptions{Adopt: true}}, n: observed("a", there(reconcile.Mark{}), false), want: Adopt},
+		"nobody's, and to be adopted":   {o: PlanOptions{Adopt: true}, n: observed("a", there(reconcile.Mark{}), false), want: Adopt},
 		"adopted, and cannot become so": {
-			o: Policy{PlanOptions: PlanOptions{Adopt: true}}, n: observed("a", there(reconcile.Mark{}, fixed), false), want: Blocked, problem: "cannot be adopted",
+			o: PlanOptions{Adopt: true}, n: observed("a", there(reconcile.Mark{}, fixed), false), want: Blocked, problem: "cannot be adopted",
 		},
-		"state alone says that it is equal": {o: Policy{PlanOptions: PlanOptions{NoObserve: true}}, n: observed("a", there(ownTag), true), want: Update},
+		"state alone says that it is equal": {o: PlanOptions{NoObserve: true}, n: observed("a", there(ownTag), true), want: Update},
 	} {
 		d := deciding(c.o)
-		if d.classify(context.Background(), c.n); c.n.Plan.Action != c.want || c.n.Plan.May != c.may || !strings.Contains(c.n.Plan.Problem, c.problem) {
+		if d.decide(c.n); c.n.Plan.Action != c.want || c.n.Plan.May != c.may || !strings.Contains(c.n.Plan.Problem, c.problem) {
 			t.Errorf("%s: %s (may: %t) %s", name, c.n.Plan.Action, c.n.Plan.May, c.n.Plan.Problem)
 		}
 		if refused := d.Refused() != nil; refused != (c.want == Blocked) {
@@ -106,12 +111,13 @@ func TestClassifyGoesByUpstreams(t *testing.T) {
 	}{{Blocked, Blocked, false}, {Wait, Wait, true}, {Update, Update, false}} {
 		up, n := observed("up", reconcile.Look{}, true), observed("a", there(ownTag, size), true)
 		up.Plan, n.Ups = &Planned{Address: "up", Action: tt.up}, []*Node{up}
-		if deciding(Policy{}).classify(context.Background(), n); n.Plan.Action != tt.want || n.Held != tt.held {
+		if deciding(PlanOptions{}).decide(n); n.Plan.Action != tt.want || n.Held != tt.held {
 			t.Errorf("behind %s: %s, held: %t", tt.up, n.Plan.Action, n.Held)
 		}
 	}
-	d, n := deciding(Policy{refusesEach: true}), observed("a", there(reconcile.Mark{}), false)
-	if d.classify(context.Background(), n); n.Plan.Action != Blocked || d.Refused() != nil {
+	d, n := deciding(PlanOptions{}), observed("a", there(reconcile.Mark{}), false)
+	d.each = true
+	if d.decide(n); n.Plan.Action != Blocked || d.Refused() != nil {
 		t.Errorf("refused alone: %s, %v", n.Plan.Action, d.Refused())
 	}
 }
@@ -122,12 +128,12 @@ func TestForesee(t *testing.T) {
 	size := reconcile.Step{Path: "size", Have: int64(1), Want: int64(2)}
 	n := observed("a", there(ownTag, size), true)
 	n.Spec.Moves = []string{"version"}
-	deciding(Policy{}).classify(context.Background(), n)
+	deciding(PlanOptions{}).decide(n)
 	if n.Unknown || !n.Moving["version"] || n.Moving["arn"] || n.Attrs["arn"] != "x" {
 		t.Errorf("an update: unknown %t, moving %v, %v", n.Unknown, n.Moving, n.Attrs)
 	}
 	fresh := observed("a", reconcile.Look{Absent: true}, false)
-	if deciding(Policy{}).classify(context.Background(), fresh); !fresh.Unknown {
+	if deciding(PlanOptions{}).decide(fresh); !fresh.Unknown {
 		t.Error("the attributes of what is created are known")
 	}
 }
@@ -196,29 +202,6 @@ func TestCyclesAreOpened(t *testing.T) {
 	}
 }
 
-// TestUndeclared: what carries our tag and nothing declares is found, the newest generation as the live one; what is
-// declared, or retained, is not.
-func TestUndeclared(t *testing.T) {
-	t.Parallel()
-	tagged := func(addr, id string, generation uint64, retained bool) observe.Tagged {
-		tag := reconcile.Mark{Stack: "s", Stage: "t", Address: addr, Generation: generation, Retained: retained}
-		return observe.Tagged{Found: reconcile.Found{Kind: "test.Kind", Identity: id, Mark: &tag}, Way: &observe.Way{}}
-	}
-	f := &leftovers{finder: deciding(Policy{}).finder}
-	f.Declared = []*Node{declaredAs("declared", "earlier")}
-	f.discovered = discoveryOf([]observe.Tagged{
-		tagged("old", "1", 1, false), tagged("old", "2", 2, false), tagged("declared", "3", 1, false), tagged("earlier", "4", 1, false), tagged("kept", "5", 1, true),
-	})
-	found := f.undeclared()
-	if len(found) != 1 || found[0].Address != "old" {
-		t.Fatalf("found %d", len(found))
-	}
-	live, condemned := found[0].Entry.Live(), found[0].Entry.Condemned()
-	if live == nil || live.Identity != "2" || len(condemned) != 1 || condemned[0].Identity != "1" {
-		t.Errorf("live %v, condemned %v", live, condemned)
-	}
-}
-
 // TestAnnounce: each decision announces its operations, and one that changes nothing announces none.
 func TestAnnounce(t *testing.T) {
 	t.Parallel()
@@ -249,7 +232,7 @@ func TestAnnounce(t *testing.T) {
 		"release":   {released, []operation.Verb{operation.Detach, operation.Release}},
 	} {
 		if c.n.Plan == nil {
-			deciding(Policy{}).classify(context.Background(), c.n)
+			deciding(PlanOptions{}).decide(c.n)
 		}
 		var verbs []operation.Verb
 		for _, step := range a.announce(c.n) {

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"context"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -11,12 +12,14 @@ import (
 	"github.com/athanor-dev/athanor/reconcile"
 	"github.com/athanor-dev/athanor/reconcile/token"
 	"github.com/athanor-dev/athanor/reconcile/tree"
+	"github.com/athanor-dev/athanor/statestore"
 )
 
 // restoring makes the program that was deployed last, of the state.
 type restoring struct {
 	*Jobs
 	drift   *drift
+	program *Graph // nil without one
 	graph   *Graph // is filled
 	records map[string]*state.Entry
 	damaged map[string]error
@@ -36,7 +39,7 @@ func (d *restoring) restore(ctx context.Context) {
 		n := d.Nodes[addr]
 		r, was := d.asDeployed(n), &deployed{literal: true, needs: n.Entry.UncutNeeds()}
 		d.drift.of[addr] = was
-		if d.drift.program != nil {
+		if d.program != nil {
 			d.sinceDeployed(ctx, n, was, declared[addr], later[addr], &r)
 		}
 		if was.literal {
@@ -107,11 +110,11 @@ func (d *restoring) secretPaths(n *Node) map[tree.Path]bool {
 // declarations are the program's resources by address, and those that say what a row is called now by its old address.
 func (d *restoring) declarations() (declared, later map[string]*graph.Resource) {
 	declared, later = map[string]*graph.Resource{}, map[string]*graph.Resource{}
-	if d.drift.program == nil {
+	if d.program == nil {
 		return declared, later
 	}
-	for i := range d.drift.program.Resources {
-		r := &d.drift.program.Resources[i]
+	for i := range d.program.Resources {
+		r := &d.program.Resources[i]
 		declared[r.Address] = r
 		for _, old := range r.Options.RenamedFrom {
 			if d.Nodes[r.Address] == nil {
@@ -164,7 +167,7 @@ func (d *restoring) changesOf(ctx context.Context, n *Node, now *graph.Resource)
 	elsewhere := false // it refers to what was not deployed
 	resolved, err := token.Resolve(AnyMap(now.Props), func(x token.Expr) (token.Value, error) {
 		if x.Op == token.OpRef && d.Nodes[x.Ref.Address] == nil {
-			read := slices.ContainsFunc(d.drift.program.Reads, func(r graph.Read) bool { return r.Address == x.Ref.Address })
+			read := slices.ContainsFunc(d.program.Reads, func(r graph.Read) bool { return r.Address == x.Ref.Address })
 			elsewhere = elsewhere || !read
 			return token.Value{Unknown: true}, nil
 		}
@@ -195,20 +198,6 @@ func (d *restoring) changesOf(ctx context.Context, n *Node, now *graph.Resource)
 	return c
 }
 
-// differences walks to the values that two trees of props hold differently.
-func differences(have, want map[string]any, differs func(p tree.Path, have, want any)) {
-	Leaves(want, func(p tree.Path, v any) {
-		if had, _ := tree.Get(have, p); !tree.Equal(had, v) {
-			differs(p, had, v)
-		}
-	})
-	Leaves(have, func(p tree.Path, had any) {
-		if _, declared := tree.Get(want, p); !declared && had != nil {
-			differs(p, had, nil)
-		}
-	})
-}
-
 // newSince leaves what the program declares and no row knows.
 func (d *restoring) newSince(declared, later map[string]*graph.Resource) {
 	renamed := map[string]bool{}
@@ -224,16 +213,42 @@ func (d *restoring) newSince(declared, later map[string]*graph.Resource) {
 
 // sameOutputs are the program's outputs that come out as they did at the last deploy: they follow a repair.
 func (d *restoring) sameOutputs(ctx context.Context) map[string]any {
-	if d.drift.program == nil {
+	if d.program == nil {
 		return nil
 	}
 	old, _ := d.last()
 	same := map[string]any{}
-	for name, v := range d.drift.program.Outputs {
+	for name, v := range d.program.Outputs {
 		r, err := token.Resolve(v, func(x token.Expr) (token.Value, error) { return d.lookup(ctx, x, nil) })
 		if had, ok := old[name]; ok && err == nil && len(r.Unknown) == 0 && tree.Equal(r.Tree, had) {
 			same[name] = v
 		}
 	}
 	return same
+}
+
+// PlanDrift makes the plan that puts back what was deployed last. Without a graph it goes by the state alone.
+func (e *Planner) PlanDrift(ctx context.Context, stage statestore.Stage, g *Graph, o PlanOptions) (*Plan, error) {
+	d := &drift{of: map[string]*deployed{}}
+	was, program := EmptyGraph(stage, g), (*Graph)(nil)
+	if g != nil && len(g.Resources) > 0 {
+		program, was.Secrets, was.Funcs = g, g.Secrets, Funcs{Then: g.Funcs.Then, Hooks: g.Funcs.Hooks}
+	}
+	w, err := e.NewWork(ctx, was, Policy{
+		PlanOptions: PlanOptions{Target: o.Target, Exclude: o.Exclude}, hidesOutputs: true, keepsOutputs: true, refusesEach: true,
+	})
+	if err != nil {
+		return nil, err
+	}
+	if w.fresh && w.Snap.LastRun == nil {
+		return nil, reconcile.WithHint(fmt.Errorf("%w: %s was never deployed, or its state is lost", ErrNothingKnown, stage), "`athanor deploy` makes what the program declares, and finds what is there")
+	}
+	w.fresh = false // what is not on record cannot drift: nothing is looked for
+	w.drift, w.Program.was = d, d.deployed
+	w.Again = func(ctx context.Context) (*Plan, error) { return e.PlanDrift(ctx, stage, g, o) }
+	if w.program = program; program == nil {
+		w.program = EmptyGraph(stage, nil)
+	}
+	(&restoring{Jobs: w.Jobs, drift: d, program: program, graph: was, records: w.Records, damaged: w.Damaged, last: w.Outputs().last}).restore(ctx)
+	return w.makePlan(ctx, &Plan{Drift: true})
 }

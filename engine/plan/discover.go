@@ -1,25 +1,16 @@
 package plan
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/athanor-dev/athanor/engine/observe"
 	"github.com/athanor-dev/athanor/engine/state"
-	"github.com/athanor-dev/athanor/reconcile"
+	"github.com/athanor-dev/athanor/statestore"
 )
-
-// found is a thing that reading showed and the record does not know.
-type found struct {
-	reconcile.Found
-	access *observe.Way
-	look   reconcile.Look
-	job    *reconcile.Job
-	slot   int
-	// unsought: there was nothing yet to look for it by.
-	unsought bool
-}
 
 // discover finds everything with an owner tag of a stage that has no entries, in every location that the program
 // names: tag-wide where the provider can, else kind by kind.
@@ -71,4 +62,69 @@ type finder struct {
 	// fresh: there are no entries at all, and everything with an owner tag was discovered.
 	fresh bool
 	take  *Take
+}
+
+// undeclared makes records of the things that were discovered and that no declared address explains, so that they are
+// deleted like any other.
+func (s *finder) undeclared(dev bool) []*Node {
+	if len(s.discovered.byAddress) == 0 {
+		return nil
+	}
+	explained := map[string]bool{}
+	for _, n := range s.Declared {
+		for _, birth := range n.Births() {
+			explained[birth] = true
+		}
+	}
+	var extra []*Node
+	for _, addr := range slices.Sorted(maps.Keys(s.discovered.byAddress)) {
+		if explained[addr] {
+			continue
+		}
+		if n := s.foundNode(addr, s.discovered.byAddress[addr], dev); n != nil {
+			extra = append(extra, n)
+		}
+	}
+	return extra
+}
+
+// foundNode makes one record of all discovered things of an address: the highest generation live, the others condemned.
+func (s *finder) foundNode(addr string, things []*observe.Tagged, dev bool) *Node {
+	things = slices.DeleteFunc(slices.Clone(things), func(d *observe.Tagged) bool { return d.Mark.Retained })
+	if len(things) == 0 {
+		return nil
+	}
+	rec := foundEntry(addr, things, dev, func(parent string) bool {
+		up := s.Nodes[parent]
+		return len(s.discovered.byAddress[parent]) > 0 || up != nil && up.Entry != nil
+	})
+	n := s.LeftNode(addr, rec)
+	n.Access = things[0].Way
+	return n
+}
+
+// foundEntry makes an entry of the objects that were found of an address. It needs the parents by which they were listed, as
+// far as those are known.
+func foundEntry(addr string, things []*observe.Tagged, dev bool, known func(address string) bool) *state.Entry {
+	slices.SortStableFunc(things, func(a, b *observe.Tagged) int { return cmp.Compare(b.Mark.Generation, a.Mark.Generation) })
+	rec := &state.Entry{Address: addr, Birth: addr, Settings: things[0].Way.Settings, Found: true, NeedsUnknown: true}
+	for i, d := range things {
+		if d.Under != "" && d.Under != addr && !slices.Contains(rec.Needs, d.Under) && known(d.Under) {
+			rec.Needs = append(rec.Needs, d.Under)
+		}
+		g := foundGeneration(rec, d, dev)
+		if i == 0 {
+			g.State, g.Settings = statestore.Live, nil
+		}
+		rec.Generations = append(rec.Generations, g)
+	}
+	return rec
+}
+
+// foundGeneration is an object that was found, as a further and condemned generation of an entry.
+func foundGeneration(rec *state.Entry, d *observe.Tagged, dev bool) *state.Generation {
+	return &state.Generation{
+		Number: rec.NumberFor(d.Mark.Generation), State: statestore.Condemned, Kind: d.Kind, Location: d.Way.Place,
+		Identity: d.Identity, Name: d.Name, Settings: settingsOf(rec, d.Way), Dev: dev,
+	}
 }

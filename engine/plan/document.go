@@ -37,19 +37,19 @@ func (e *Planner) Derive(ctx context.Context, doc *Plan, g *Graph, o PlanOptions
 	if err != nil {
 		return nil, false, err
 	}
-	if resumed, err = e.resumes(ctx, doc, p.work.Snap); err != nil {
+	if resumed, err = e.resumes(ctx, doc, DraftOf(p).Snap); err != nil {
 		return nil, false, err
 	}
 	if err := heldTo(doc, p, resumed); err != nil {
 		return nil, false, err
 	}
-	p.limit(doc)
+	limit(p, doc)
 	return p, resumed, nil
 }
 
 // limit takes off a plan what another one announces no operation for: a resource that was unchanged is left as it is.
-func (p *Plan) limit(announced *Plan) {
-	w := p.work
+func limit(p, announced *Plan) {
+	w := DraftOf(p)
 	has := map[string]bool{}
 	for i := range announced.Actions {
 		a := &announced.Actions[i]

@@ -112,15 +112,15 @@ func (e *Planner) NewWork(ctx context.Context, g *Graph, o Policy) (*Draft, erro
 		Planner: e, Policy: o, program: g, Stored: openStored(snap, e.Key), DevRules: dev, Chosen: &Chosen{}, drift: &drift{}, Gate: calls.NewGate(e.Parallel),
 		Refusals: &Refusals{masks: e.Redact, each: o.refusesEach}, abroad: &otherStages{store: e.Store, but: stage},
 	}
-	index := &Index{
-		Catalog: e.Catalog, Graph: g, values: e.newValues(g, stage), Redact: e.Redact, was: func(string) *deployed { return nil },
+	program := &Program{
+		Basis: &Basis{Index: &Index{Catalog: e.Catalog, Redact: e.Redact}, Stage: stage, Store: store, Owners: &state.Owners{}, dev: e.Dev},
+		Graph: g, values: e.newValues(g, stage), was: func(string) *deployed { return nil },
 		local: func(r *graph.Resource) *graph.Resource { return dev.local(e.Catalog, r) },
 	}
-	index.reset()
+	program.reset()
 	cloud := observe.New(e.Catalog, stage, g.Dir, e.Key.Digest, w.Gate, e.Warm.kept())
 	w.observer = &observer{&finder{Slots: &state.Slots{}, take: o.Take, fresh: w.isEmpty(), Jobs: &Jobs{
-		Index: index, Cloud: cloud, Stage: stage, Store: store, Dir: g.Dir, Key: e.Key, dev: e.Dev, Owners: &state.Owners{}, force: o.Force,
-		budget: &values.Budget{},
+		Program: program, Cloud: cloud, Dir: g.Dir, Key: e.Key, force: o.Force, budget: &values.Budget{},
 	}}}
 	reachKinds(reconcile.WithFolder(ctx, g.Dir), e.Catalog, cloud, w.Records)
 	w.lost, err = e.stateLost(ctx, w.Stored)
@@ -162,7 +162,7 @@ func (e *Planner) stateLost(ctx context.Context, s *Stored) (bool, error) {
 
 // read indexes the program, and moves entries to the addresses that it gives them.
 func (w *Draft) read(ctx context.Context) error {
-	problems := w.Index.read(ctx)
+	problems := w.Program.read(ctx)
 	if w.Policy.renames {
 		moves, wrong := renames(w.Declared, w.Records)
 		for _, err := range wrong {
@@ -199,10 +199,8 @@ func Parallel(n, workers int, do func(int)) {
 	wg.Wait()
 }
 
-// AnyMap is a map as a tree: an empty one for none.
-func AnyMap(m map[string]any) any {
-	if len(m) == 0 {
-		return map[string]any{}
-	}
-	return m
+// DraftOf returns what a plan was made with, nil for one that was read from a document.
+func DraftOf(p *Plan) *Draft {
+	w, _ := p.Work().(*Draft)
+	return w
 }

@@ -1,14 +1,12 @@
 package plan
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"slices"
 
 	"github.com/athanor-dev/athanor/reconcile"
 	"github.com/athanor-dev/athanor/reconcile/tree"
-	"github.com/athanor-dev/athanor/statestore"
 )
 
 // Left is a resource, or a part of one, that a drift plan leaves to the next deploy.
@@ -22,37 +20,10 @@ type Left struct {
 	Reasons []Reason `json:"reasons,omitempty"`
 }
 
-// PlanDrift makes the plan that puts back what was deployed last. Without a graph it goes by the state alone.
-func (e *Planner) PlanDrift(ctx context.Context, stage statestore.Stage, g *Graph, o PlanOptions) (*Plan, error) {
-	d := &drift{of: map[string]*deployed{}}
-	was := EmptyGraph(stage, g)
-	if g != nil && len(g.Resources) > 0 {
-		d.program, was.Secrets, was.Funcs = g, g.Secrets, Funcs{Then: g.Funcs.Then, Hooks: g.Funcs.Hooks}
-	}
-	w, err := e.NewWork(ctx, was, Policy{
-		PlanOptions: PlanOptions{Target: o.Target, Exclude: o.Exclude}, hidesOutputs: true, keepsOutputs: true, refusesEach: true,
-	})
-	if err != nil {
-		return nil, err
-	}
-	if w.fresh && w.Snap.LastRun == nil {
-		return nil, reconcile.WithHint(fmt.Errorf("%w: %s was never deployed, or its state is lost", ErrNothingKnown, stage), "`athanor deploy` makes what the program declares, and finds what is there")
-	}
-	w.fresh = false // what is not on record cannot drift: nothing is looked for
-	w.drift, w.Index.was = d, d.deployed
-	w.Again = func(ctx context.Context) (*Plan, error) { return e.PlanDrift(ctx, stage, g, o) }
-	if w.program = d.program; d.program == nil {
-		w.program = EmptyGraph(stage, nil)
-	}
-	(&restoring{Jobs: w.Jobs, drift: d, graph: was, records: w.Records, damaged: w.Damaged, last: w.Outputs().last}).restore(ctx)
-	return w.makePlan(ctx, &Plan{Drift: true})
-}
-
 // drift is what a drift plan knows beside what was deployed.
 type drift struct {
-	program *Graph // nil without one
-	of      map[string]*deployed
-	left    []Left
+	of   map[string]*deployed
+	left []Left
 	// stuck are the rows that cannot be compared at all.
 	stuck []Planned
 }
@@ -107,7 +78,7 @@ func (c *classifier) yield(n *Node) error {
 	for _, s := range n.Look.Steps {
 		moved := slices.ContainsFunc(n.Was.moved, func(p tree.Path) bool { return p.Within(s.Path) })
 		if n.remade[s.Path] {
-			r := c.Jobs.Reason(n, s)
+			r := c.Reason(n, s)
 			r.Source = ByProgram
 			left.Reasons = append(left.Reasons, r)
 		}
@@ -144,7 +115,7 @@ func (c *classifier) changedByBoth(n *Node) error {
 		takenOver := func(r Reason) bool { return r.Path == s.Path && !r.Secret && !s.Secret && tree.Equal(r.Want, s.Have) }
 		moved := s.Path.Overlaps
 		if slices.ContainsFunc(n.Was.moved, moved) && !slices.ContainsFunc(left.Reasons, takenOver) {
-			left.Reasons = append(left.Reasons, c.Jobs.Reason(n, s))
+			left.Reasons = append(left.Reasons, c.Reason(n, s))
 		}
 	}
 	return nil

@@ -4,7 +4,6 @@ import (
 	"context"
 	"slices"
 
-	"github.com/athanor-dev/athanor/reconcile"
 	"github.com/athanor-dev/athanor/statestore"
 )
 
@@ -22,21 +21,11 @@ func (w *Draft) EditPlan(actions []Planned, what Edit, again func(context.Contex
 	w.Edit, w.Again = what, again
 	slices.SortStableFunc(actions, func(a, b Planned) int { return CompareStrings(a.Address, b.Address) })
 	p := &Plan{
-		Format: planFormat, Stack: w.Stage.Stack, Stage: w.Stage.Name, Serial: w.Snap.Serial, Actions: actions, work: w,
+		Format: planFormat, Stack: w.Stage.Stack, Stage: w.Stage.Name, Serial: w.Snap.Serial, Actions: actions,
 	}
+	p.MadeWith(w)
 	for _, a := range actions {
 		p.Summary.Count(a.Action, StatusDone)
 	}
 	return p, w.Refused()
 }
-
-// Unreadable is the error about an address whose record is damaged.
-func Unreadable(addr string, err error) error {
-	return reconcile.WithHint(&damagedRow{err}, "`athanor state rm %s` forgets it; the next deploy finds what is there by reading", addr)
-}
-
-// damagedRow says that a record cannot be read.
-type damagedRow struct{ err error }
-
-func (e *damagedRow) Error() string { return "its state entry cannot be read: " + e.err.Error() }
-func (e *damagedRow) Unwrap() error { return e.err }

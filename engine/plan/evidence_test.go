@@ -15,8 +15,8 @@ func TestFindsOfAParentAreOurs(t *testing.T) {
 		adopt.Ambiguous: {Type: "world.Assigned"},
 		adopt.Ours:      {Type: "world.Child", ByParent: true},
 	} {
-		j, n := &Jobs{Owners: &state.Owners{}}, &Node{Declaration: Declaration{Address: "a", Spec: spec}}
-		e := j.Evidence(n, &reconcile.Job{Address: "a"}, reconcile.Look{Identity: "parent/child"}, nil)
+		b, n := &Basis{Owners: &state.Owners{}}, &Node{Declaration: Declaration{Address: "a", Spec: spec}}
+		e := b.Evidence(n, &reconcile.Job{Address: "a"}, reconcile.Look{Identity: "parent/child"}, nil)
 		if have := adopt.Judge(e).Verdict; have != want {
 			t.Errorf("%s: %s, want %s", spec.Type, have, want)
 		}
@@ -39,8 +39,8 @@ func TestWhatWeBeganIsOurs(t *testing.T) {
 		{"not begun", &state.Generation{Name: "x"}, adopt.Foreign},
 		{"no record", nil, adopt.Foreign},
 	} {
-		j, n := &Jobs{Owners: &state.Owners{}}, &Node{Declaration: Declaration{Address: "a", Spec: spec}}
-		e := j.Evidence(n, &reconcile.Job{Address: "a", Name: "x"}, reconcile.Look{Identity: "id"}, tt.g)
+		b, n := &Basis{Owners: &state.Owners{}}, &Node{Declaration: Declaration{Address: "a", Spec: spec}}
+		e := b.Evidence(n, &reconcile.Job{Address: "a", Name: "x"}, reconcile.Look{Identity: "id"}, tt.g)
 		if have := adopt.Judge(e).Verdict; have != tt.want {
 			t.Errorf("%s: %s, want %s", tt.why, have, tt.want)
 		}

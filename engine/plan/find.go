@@ -41,18 +41,10 @@ func (s *finder) find(ctx context.Context, n *Node) error {
 	return s.misfits(ctx, n)
 }
 
-// NextNumber is the generation that comes after those which the entry has.
-func (n *Tracked) NextNumber() uint64 {
-	if n.Entry == nil {
-		return 1
-	}
-	return n.Entry.NextNumber()
-}
-
 // candidates looks at everything that may be a node's thing. There is at least one entry: an absent look where there is
 // nothing.
 func (s *finder) candidates(ctx context.Context, n *Node) ([]found, error) {
-	if id := s.named(n); id != "" {
+	if id := s.take.named(n); id != "" {
 		f, err := s.byIdentityOrName(ctx, n, id)
 		return []found{f}, err
 	}
@@ -105,12 +97,6 @@ func (s *finder) slotOf(n *Node, f found) int {
 		}
 	}
 	return 0
-}
-
-// elses reports an address that is declared by itself: what is marked with it belongs to that one.
-func (x *Index) elses(n *Node, addr string) bool {
-	other := x.Nodes[addr]
-	return other != nil && other != n && other.Decl != nil
 }
 
 // marked are the discovered things that carry an address of the node.
@@ -298,8 +284,8 @@ func (s *finder) underOldParents(ctx context.Context, n *Node) ([]found, error) 
 
 // findReplaced looks for what took the place of an object that is in state and missing. Only a state that may be of before the
 // replacement gives a reason to.
-func (c *classifier) findReplaced(ctx context.Context, n *Node) error {
-	if !c.o.Incomplete || !c.o.discovers || c.o.NoObserve || !n.Look.Absent || n.Look.NotYet || n.Entry.Live() == nil || n.Spec.Recorded || n.ReplacedWhole() {
+func (k *walk) findReplaced(ctx context.Context, n *Node) error {
+	if !k.o.Incomplete || !k.o.discovers || k.o.NoObserve || !n.Look.Absent || n.Look.NotYet || n.Entry.Live() == nil || n.Spec.Recorded || n.ReplacedWhole() {
 		return nil
 	}
 	rec, seen := n.Entry, n.observation
@@ -308,7 +294,7 @@ func (c *classifier) findReplaced(ctx context.Context, n *Node) error {
 	for _, g := range n.Entry.Generations {
 		g.State, g.Retain = statestore.Condemned, g.Retain || n.Entry.Options.Retain
 	}
-	if err := c.find(ctx, n); err != nil || !n.Look.Absent {
+	if err := k.find(ctx, n); err != nil || !n.Look.Absent {
 		return err
 	}
 	n.Entry, n.observation = rec, seen
@@ -359,4 +345,19 @@ func (s *finder) pick(finds []found) (*found, error) {
 			"name the right one, such as options: {adopt: %[1]q} (Adopt(%[1]q) in Go)", identities[0])
 	}
 	return fits[0], nil
+}
+
+// ours keeps of several finds those that are ours, if there are any: what is somebody else's is nothing to condemn.
+func (s *finder) ours(n *Node, finds []found) []found {
+	if len(finds) < 2 {
+		return finds
+	}
+	own := slices.Clone(finds)
+	own = slices.DeleteFunc(own, func(f found) bool {
+		return adopt.Judge(s.Evidence(n, f.job, f.look, nil)).Verdict != adopt.Ours
+	})
+	if len(own) == 0 {
+		return finds[:1]
+	}
+	return own
 }

@@ -6,10 +6,8 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"hash"
-	"io"
 	"slices"
 
 	"github.com/athanor-dev/athanor/engine/graph"
@@ -62,14 +60,6 @@ type HookInfo struct {
 	Action                      Action
 	// Attrs are the attributes after the change, nil before it.
 	Attrs map[string]any
-}
-
-// Violation is what a policy refuses. A warning is shown and refuses nothing.
-type Violation struct {
-	Address string `json:"address,omitempty"`
-	Policy  string `json:"policy"`
-	Message string `json:"message"`
-	Warning bool   `json:"warning,omitempty"`
 }
 
 // EmptyGraph is a program of a stage that declares nothing. Relative paths start where they do in another one, if that is given.
@@ -167,30 +157,4 @@ func ReadGraph(data []byte) (*Graph, error) {
 		return nil, fmt.Errorf("graph document: outputs: %w", err)
 	}
 	return &g, nil
-}
-
-// DecodeWhole decodes one document with nothing behind it.
-func DecodeWhole(dec *json.Decoder, into any) error {
-	if err := dec.Decode(into); err != nil {
-		return err
-	}
-	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
-		return errors.New("there is something behind its end")
-	}
-	return nil
-}
-
-// retree turns what encoding/json made into trees, in which integers stay integers.
-func retree(maps ...*map[string]any) error {
-	for _, m := range maps {
-		if *m == nil {
-			continue
-		}
-		t, err := tree.Of(*m)
-		if err != nil {
-			return err
-		}
-		*m, _ = t.(map[string]any)
-	}
-	return nil
 }

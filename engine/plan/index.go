@@ -1,295 +1,85 @@
 package plan
 
 import (
-	"context"
-	"fmt"
-	"maps"
 	"slices"
-	"strings"
 
-	"github.com/athanor-dev/athanor/engine/graph"
+	"github.com/athanor-dev/athanor/adopt"
 	"github.com/athanor-dev/athanor/engine/redact"
-	"github.com/athanor-dev/athanor/engine/values"
+	"github.com/athanor-dev/athanor/engine/state"
 	"github.com/athanor-dev/athanor/reconcile"
-	"github.com/athanor-dev/athanor/reconcile/props"
-	"github.com/athanor-dev/athanor/reconcile/token"
+	"github.com/athanor-dev/athanor/reconcile/tree"
+	"github.com/athanor-dev/athanor/statestore"
 )
 
 // Index is a program as a graph of nodes: what each refers to, and the order in which one comes after what it needs. Once it is
 // read and arranged nothing of it changes but that nodes of what is no longer declared come to it.
 type Index struct {
 	Catalog *reconcile.Catalog
-	Graph   *Graph
-	values  *values.Values
 	Redact  *redact.Redactor
-	// was is what was deployed of an address where that is compared, local a declaration as a dev session serves it. Nil where
-	// there is none.
-	was   func(address string) *deployed
-	local func(*graph.Resource) *graph.Resource
+	// Forget are the addresses that the program lets go.
+	Forget []string
 
-	Nodes     map[string]*Node
-	results   map[string]*token.Template // the outputs
-	Declared  []*Node
-	reads     []*Node
-	Sorted    []*Node // reads and declared, upstreams first
-	attrNames map[string][]string
-	specs     map[string]*reconcile.Spec
+	Nodes    map[string]*Node
+	Declared []*Node
+	reads    []*Node
+	Sorted   []*Node // reads and declared, upstreams first
 }
 
-// reset empties an index.
-func (x *Index) reset() {
-	x.Nodes, x.attrNames, x.specs = map[string]*Node{}, map[string][]string{}, map[string]*reconcile.Spec{}
-	x.Declared, x.reads, x.Sorted, x.results = nil, nil, nil, nil
+// Basis is what decisions about the resources of a stage go by beside the resources themselves: the program as nodes, and who
+// owns the objects that state knows.
+type Basis struct {
+	*Index
+	Stage  statestore.Stage
+	Store  string // the store's id
+	Owners *state.Owners
+	dev    *reconcile.Dev // nil outside of a dev session
 }
 
-// read makes the nodes of the graph and finds everything that is wrong with it.
-func (x *Index) read(ctx context.Context) (problems []Problem) {
-	x.reset()
-	bad := func(addr, source string, err error) {
-		problems = append(problems, Problem{Address: addr, Source: source, Err: err})
-	}
-	all := make([]Node, len(x.Graph.Resources)) // in one piece: there can be very many
-	x.Declared = make([]*Node, 0, len(all))
-	for i := range x.Graph.Resources {
-		r := &x.Graph.Resources[i]
-		n := &all[i]
-		n.Address, n.Decl, n.Was = r.Address, r, x.was(r.Address)
-		local := x.local(r)
-		if local != nil {
-			n.Decl = local
-		}
-		if err := x.declare(n, n.Decl.Kind, local != nil || n.Was != nil); err != nil {
-			bad(r.Address, r.Source, err)
-			continue
-		}
-		x.Declared = append(x.Declared, n)
-	}
-	for i := range x.Graph.Reads {
-		r := &x.Graph.Reads[i]
-		n := &Node{Declaration: Declaration{Address: r.Address, read: r}}
-		if err := x.declare(n, r.Kind, false); err != nil {
-			bad(r.Address, r.Source, err)
-			continue
-		}
-		x.reads = append(x.reads, n)
-	}
-	var job reconcile.Job // for each in its turn
-	var tokens token.Parser
-	for _, n := range slices.Concat(x.reads, x.Declared) {
-		for _, err := range x.refer(ctx, n, &job, &tokens) {
-			bad(n.Address, n.source(), err)
-		}
-	}
-	x.results = make(map[string]*token.Template, len(x.Graph.Outputs))
-	for name, v := range x.Graph.Outputs {
-		t, err := x.template(ctx, v, &tokens)
-		if err != nil {
-			bad("output "+name, "", err)
-		} else {
-			x.refersTo(t.Refs())
-		}
-		x.results[name] = t
-	}
-	return problems
+// Evidence collects what the verdict on a found thing goes by. g is the generation that it may be, nil for none.
+func (b *Basis) Evidence(n *Node, job *reconcile.Job, look reconcile.Look, g *state.Generation) adopt.Evidence {
+	return b.EvidenceOf(n, n.Spec, job, look, g)
 }
 
-func (n *Declaration) source() string {
-	switch {
-	case n.Decl != nil:
-		return n.Decl.Source
-	case n.read != nil:
-		return n.read.Source
-	default:
-		return ""
+// EvidenceOf is the same for a thing of another kind than the node's: one that it was before.
+func (b *Basis) EvidenceOf(n *Node, spec *reconcile.Spec, job *reconcile.Job, look reconcile.Look, g *state.Generation) adopt.Evidence {
+	if g == nil {
+		g = new(state.Generation)
+	}
+	return adopt.Evidence{
+		Absent: look.Absent, Identity: look.Identity, InState: g.Identity,
+		NameIntended: g.Intent != nil && !g.NameGiven && g.Name != "" && g.Name == job.Name,
+		Tagged:       look.Owner, Tag: job.Mark, Addresses: n.Births(),
+		Taggable: spec.Marked, OwnedByContent: spec.Same, ContentEqual: len(look.Steps) == 0,
+		Holder:    b.Owners.By(state.Object{Kind: spec.Type, Location: job.Place, Identity: look.Identity}, n.Address),
+		Name:      job.Name,
+		NameGiven: job.Named || !spec.Named && !spec.Marked && !spec.Recorded && !spec.ByParent,
 	}
 }
 
-// declare enters one address. A kind that stands for another is declared by nobody but a dev session, or was deployed
-// by one.
-func (x *Index) declare(n *Node, kind string, mayStand bool) error {
-	if err := graph.CheckAddress(n.Address); err != nil {
-		return err
-	}
-	if other, ok := x.Nodes[n.Address]; ok {
-		return fmt.Errorf("declared twice: %s and %s", other.source(), n.source())
-	}
-	k, err := x.Catalog.Find(kind)
-	if err != nil {
-		return err
-	}
-	n.Kind, n.Spec = k, x.spec(k, kind)
-	if stands := n.Spec.Stands; stands != "" && !mayStand {
-		return reconcile.WithHint(fmt.Errorf("%s is how dev serves %s on this machine", kind, stands), "declare %s: dev takes the variant by itself", stands)
-	}
-	x.Nodes[n.Address] = n
-	return nil
+// RetainedHere reports the owner tag of an object that a resource of this stage let go.
+func RetainedHere(owner reconcile.Mark, stage statestore.Stage) bool {
+	return owner.Retained && owner.Stack == stage.Stack && owner.Stage == stage.Name
 }
 
-// spec is what a kind says of itself, asked once.
-func (x *Index) spec(k reconcile.Any, kind string) *reconcile.Spec {
-	s, ok := x.specs[kind]
-	if !ok {
-		s = k.Spec()
-		x.specs[kind] = s
-	}
-	return s
+// IsMarkStep reports a difference that is about the mark alone.
+func IsMarkStep(s reconcile.Step) bool {
+	steps := s.Path.Steps()
+	return len(steps) > 0 && adopt.IsMark(steps[len(steps)-1].Key)
 }
 
-// refer finds what a node refers to, and checks its props as far as they are known. The job is for its use.
-func (x *Index) refer(ctx context.Context, n *Node, job *reconcile.Job, tokens *token.Parser) []error {
-	declared := n.declaredProps()
-	var err error
-	if n.Was != nil && n.Was.literal {
-		n.Props = token.Literal(declared, n.Was.secret)
-	} else if n.Props, err = x.template(ctx, declared, tokens); err != nil {
-		return []error{err}
-	}
-	n.Uses = n.Props.Refs()
-	var errs []error
-	switch {
-	case n.Was != nil: // it was deployed like this: what is wrong with it now is said where it is looked at
-		n.Needs = n.Was.needs
-	case n.Decl != nil:
-		o := &n.Decl.Options
-		n.Needs = slices.Grow(n.Needs, len(n.Uses)+len(o.DependsOn))
-		for _, a := range o.DependsOn {
-			if _, ok := x.Nodes[a]; !ok {
-				errs = append(errs, fmt.Errorf("dependsOn: nothing is declared as %q", a))
-			}
-		}
-		n.Needs = append(n.Needs, o.DependsOn...)
-		*job = reconcile.Job{Address: n.Address, Props: declared, Dir: x.Graph.Dir}
-		if err := n.Kind.Decode(job); err != nil {
-			errs = append(errs, err)
-		}
-	}
-	x.refersTo(n.Uses)
-	for _, u := range n.Uses {
-		n.Needs = append(n.Needs, u.Ref.Address)
-	}
-	slices.Sort(n.Needs)
-	n.Needs = slices.Compact(n.Needs)
-	return errs
+// everSecret reports a path that is secret by its type, or was by its value in any deploy.
+func (b *Basis) everSecret(n *Node, p tree.Path) bool {
+	in := p.Overlaps
+	return slices.ContainsFunc(n.Spec.SecretProps, in) || n.Entry != nil && slices.ContainsFunc(n.Entry.SecretPaths, in)
 }
 
-// refersTo notes which nodes references lead to.
-func (x *Index) refersTo(uses []token.Use) {
-	for _, u := range uses {
-		if up := x.Nodes[u.Ref.Address]; up != nil {
-			up.referred = true
-		}
-	}
+// Mark returns the owner tag of an object of this stage.
+func (b *Basis) Mark(addr string, generation uint64) reconcile.Mark {
+	return reconcile.Mark{Stack: b.Stage.Stack, Stage: b.Stage.Name, Address: addr, Generation: generation, Store: b.Store}
 }
 
-func (n *Declaration) declaredProps() map[string]any {
-	var p map[string]any
-	switch {
-	case n.Decl != nil:
-		p = n.Decl.Props
-	case n.read != nil:
-		p = n.read.Query
-	}
-	if p == nil {
-		p = map[string]any{}
-	}
-	return p
-}
-
-// template reads the tokens of a tree, each checked: the address is declared and has such an attribute. Secrets and
-// outputs of other stacks are checked too.
-func (x *Index) template(ctx context.Context, v any, tokens *token.Parser) (*token.Template, error) {
-	t, err := tokens.Parse(v)
-	if err != nil {
-		return nil, err
-	}
-	for _, u := range t.Refs() {
-		if err := x.checkRef(u); err != nil {
-			return nil, err
-		}
-	}
-	for _, name := range t.Secrets() {
-		if _, ok := x.Graph.Secrets[name]; !ok {
-			return nil, fmt.Errorf("no secret %q is declared", name)
-		}
-	}
-	for _, o := range t.Outputs() {
-		if _, err := x.values.Output(ctx, o.Stack, o.Path); err != nil {
-			return nil, fmt.Errorf("%s: %w", o.At, err)
-		}
-	}
-	return t, nil
-}
-
-func (x *Index) checkRef(u token.Use) error {
-	up, ok := x.Nodes[u.Ref.Address]
-	if !ok {
-		err := fmt.Errorf("%s: nothing is declared as %q", u.At, u.Ref.Address)
-		if near, ok := props.Nearest(u.Ref.Address, slices.Sorted(maps.Keys(x.Nodes))); ok {
-			return reconcile.WithHint(err, "did you mean %s?", near)
-		}
-		return err
-	}
-	first, below := u.Ref.Path.First()
-	if !below {
-		return nil
-	}
-	name := first.Key
-	if names := x.attributes(up.Kind); !slices.Contains(names, name) {
-		err := fmt.Errorf("%s: %s has no attribute %q", u.At, up.Spec.Type, name)
-		if near, ok := props.Nearest(name, names); ok {
-			return reconcile.WithHint(err, "did you mean %s?", near)
-		}
-		return reconcile.WithHint(err, "it has %s", strings.Join(names, ", "))
-	}
-	return nil
-}
-
-// clashes finds two addresses that give one name to things of one kind in one place.
-func (j *Jobs) clashes(ctx context.Context) error {
-	type name struct {
-		kind  string
-		place reconcile.Place
-		name  string
-	}
-	given := map[name]*Node{}
-	var problems []Problem
-	for _, n := range j.Declared {
-		if !n.Spec.Named || n.err != nil {
-			continue
-		}
-		job, err := j.DeclaredJob(ctx, n, Target{Number: 1})
-		if err != nil || !job.Named || !known(job.Name) {
-			continue // what is wrong with it is said where it is looked at
-		}
-		id := name{n.Spec.Type, n.Access.Place, job.Name}
-		if other := given[id]; other != nil {
-			problems = append(problems, Problem{
-				Address: n.Address, Source: n.source(),
-				Err: fmt.Errorf("%s names the same %s: %s", other.Address, n.Spec.Type, job.Name),
-			})
-			continue
-		}
-		given[id] = n
-	}
-	if len(problems) > 0 {
-		return &GraphError{problems}
-	}
-	return nil
-}
-
-// attributes are the names that a kind's attributes have.
-func (x *Index) attributes(k reconcile.Any) []string {
-	kind := k.Spec().Type
-	if names, ok := x.attrNames[kind]; ok {
-		return names
-	}
-	var names []string
-	if _, attrs, err := k.Spec().Shape(); err == nil {
-		for _, f := range attrs {
-			names = append(names, f.Path.Steps()[0].Key)
-		}
-		slices.Sort(names)
-	}
-	x.attrNames[kind] = names
-	return names
+// elses reports an address that is declared by itself: what is marked with it belongs to that one.
+func (x *Index) elses(n *Node, addr string) bool {
+	other := x.Nodes[addr]
+	return other != nil && other != n && other.Decl != nil
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"time"
 
 	"github.com/athanor-dev/athanor/adopt"
 	"github.com/athanor-dev/athanor/engine/observe"
@@ -18,78 +17,11 @@ import (
 
 // leftovers decides about what is in state, or was discovered, and is not declared.
 type leftovers struct {
-	*finder
+	*Basis
 	*Refusals
 	*Chosen
-	o      Policy
+	o      PlanOptions
 	guards Guards
-	// dev: what is found counts as made by a dev session.
-	dev bool
-}
-
-// undeclared makes records of the things that were discovered and that no declared address explains, so that they are
-// deleted like any other.
-func (l *leftovers) undeclared() []*Node {
-	if len(l.discovered.byAddress) == 0 {
-		return nil
-	}
-	explained := map[string]bool{}
-	for _, n := range l.Declared {
-		for _, birth := range n.Births() {
-			explained[birth] = true
-		}
-	}
-	var extra []*Node
-	for _, addr := range slices.Sorted(maps.Keys(l.discovered.byAddress)) {
-		if explained[addr] {
-			continue
-		}
-		if n := l.foundNode(addr, l.discovered.byAddress[addr], l.dev); n != nil {
-			extra = append(extra, n)
-		}
-	}
-	return extra
-}
-
-// foundNode makes one record of all discovered things of an address: the highest generation live, the others condemned.
-func (s *finder) foundNode(addr string, things []*observe.Tagged, dev bool) *Node {
-	things = slices.DeleteFunc(slices.Clone(things), func(d *observe.Tagged) bool { return d.Mark.Retained })
-	if len(things) == 0 {
-		return nil
-	}
-	rec := foundEntry(addr, things, dev, func(parent string) bool {
-		up := s.Nodes[parent]
-		return len(s.discovered.byAddress[parent]) > 0 || up != nil && up.Entry != nil
-	})
-	n := s.LeftNode(addr, rec)
-	n.Access = things[0].Way
-	return n
-}
-
-// foundEntry makes an entry of the objects that were found of an address. It needs the parents by which they were listed, as
-// far as those are known.
-func foundEntry(addr string, things []*observe.Tagged, dev bool, known func(address string) bool) *state.Entry {
-	slices.SortStableFunc(things, func(a, b *observe.Tagged) int { return cmp.Compare(b.Mark.Generation, a.Mark.Generation) })
-	rec := &state.Entry{Address: addr, Birth: addr, Settings: things[0].Way.Settings, Found: true, NeedsUnknown: true}
-	for i, d := range things {
-		if d.Under != "" && d.Under != addr && !slices.Contains(rec.Needs, d.Under) && known(d.Under) {
-			rec.Needs = append(rec.Needs, d.Under)
-		}
-		g := foundGeneration(rec, d, dev)
-		if i == 0 {
-			g.State, g.Settings = statestore.Live, nil
-		}
-		rec.Generations = append(rec.Generations, g)
-	}
-	return rec
-}
-
-// foundGeneration is an object that was found, as a further and condemned generation of an entry.
-func foundGeneration(rec *state.Entry, d *observe.Tagged, dev bool) *state.Generation {
-	return &state.Generation{
-		Number: rec.NumberFor(d.Mark.Generation), State: statestore.Condemned, Kind: d.Kind, Location: d.Way.Place,
-		Identity: d.Identity, Name: d.Name, Settings: settingsOf(rec, d.Way), Dev: dev,
-	}
 }
 
 // settingsOf are the settings by which a further object of an entry is reached: no settings are other ones than the entry's.
@@ -127,7 +59,7 @@ func (l *leftovers) classifyLeftover(n *Node) {
 	}
 	taken := l.Nodes[n.Address]
 	switch {
-	case slices.Contains(l.Graph.Forget, n.Address):
+	case slices.Contains(l.Forget, n.Address):
 		n.Plan.Action = Forget
 		return
 	case taken != nil && taken.read != nil:
@@ -268,32 +200,6 @@ func (n *Declaration) heldUser() *Node {
 func IsFound(n *Node) bool {
 	return n.Plan != nil && n.Present() == nil && !n.Look.Absent && !n.Spec.Recorded &&
 		(n.Plan.Action == Recover || n.Plan.Action == Replace)
-}
-
-// Recovered is the record of a thing that reading found again.
-func Recovered(n *Node, nodes map[string]*Node, dev bool) *state.Entry {
-	rec := &state.Entry{Address: n.Address, Birth: n.birth(), Found: true, NeedsUnknown: true}
-	if n.Entry != nil {
-		rec = n.Entry.Clone()
-	}
-	rec.Settings, rec.Options, rec.Cut, rec.Needs = n.Decl.Settings, n.Decl.Options, n.Cut, nil
-	rec.MayDeleteData = n.Job != nil && n.Job.Leave
-	rec.Former = state.StillNamed(n.Decl.Options.RenamedFrom, n.Decl.Options.RenamedFrom) // it was found here: renames are done
-	for _, a := range n.Needs {
-		if up := nodes[a]; up != nil && up.Decl != nil && up.Plan != nil && (up.Entry != nil || IsFound(up)) && a != n.Address {
-			rec.Needs = append(rec.Needs, a)
-		}
-	}
-	rec.Generations = append(rec.Generations, &state.Generation{
-		Number: rec.NumberFor(n.Look.Owner.Generation), State: statestore.Live, Slot: n.Slot, Kind: n.Spec.Type, Location: n.Access.Place,
-		Identity: n.Look.Identity, Name: n.Job.Name, NameGiven: n.Job.Named, Attributes: n.Look.Attrs,
-		Written: time.Now(), // it was seen: absent soon after is not gone
-		Dev:     dev,
-	})
-	for i := range n.Others {
-		condemnFound(rec, &n.Others[i], dev)
-	}
-	return rec
 }
 
 // CompareStrings orders addresses.

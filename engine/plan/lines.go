@@ -2,6 +2,7 @@ package plan
 
 import (
 	"cmp"
+	"fmt"
 	"maps"
 	"slices"
 
@@ -9,13 +10,14 @@ import (
 	"github.com/athanor-dev/athanor/engine/redact"
 	"github.com/athanor-dev/athanor/engine/state"
 	"github.com/athanor-dev/athanor/reconcile"
+	"github.com/athanor-dev/athanor/reconcile/token"
 	"github.com/athanor-dev/athanor/reconcile/tree"
 )
 
 // lines writes the lines of a plan document.
 type lines struct {
 	announcer
-	*Jobs
+	*Basis
 	DevRules
 	*Chosen
 	// none: what was replaced before is not deleted, and has no line.
@@ -149,4 +151,66 @@ func (n *Declaration) EmptyAt(props map[string]any, p tree.Path) tree.Path {
 			return at
 		}
 	}
+}
+
+// mask redacts what reasons and notes could show of a secret that reached a path by another way.
+func mask(a *Planned, redact *redact.Redactor) {
+	for i := range a.Reasons {
+		if r := &a.Reasons[i]; !r.Secret && (redact.Holds(r.Have) || redact.Holds(r.Want)) {
+			r.Secret, r.Have, r.Want = true, maskOf(r.Have), maskOf(r.Want)
+		}
+	}
+}
+
+func maskOf(v any) any {
+	if v == nil {
+		return nil
+	}
+	return reconcile.Mask
+}
+
+// hints notice what looks like a rename: one row to be deleted, one new resource of the kind, equal props. It is never
+// acted on. Where several are alike, nothing tells which became which.
+func hints(leftover, declared []*Node) []string {
+	if len(leftover) == 0 {
+		return nil
+	}
+	type pair struct{ gone, come []*Node }
+	pairs := map[string]*pair{}
+	of := func(kind string, props map[string]any) *pair {
+		id := kind + string(tree.Canonical(AnyMap(props)))
+		if pairs[id] == nil {
+			pairs[id] = &pair{}
+		}
+		return pairs[id]
+	}
+	for _, n := range leftover {
+		if n.Plan != nil && n.Plan.Action == Delete && n.Spec != nil {
+			p := of(n.Spec.Type, n.Entry.Props)
+			p.gone = append(p.gone, n)
+		}
+	}
+	for _, n := range declared {
+		if n.Plan.Action == Create && n.Entry == nil && n.Job != nil {
+			p := of(n.Spec.Type, n.Job.Props)
+			p.come = append(p.come, n)
+		}
+	}
+	var hints []string
+	for _, p := range pairs {
+		if len(p.gone) == 1 && len(p.come) == 1 {
+			gone, come := p.gone[0].Address, p.come[0].Address
+			hints = append(hints, fmt.Sprintf("%s looks like %s under a new name: renamedFrom: [%s] would keep it", come, gone, gone))
+		}
+	}
+	slices.Sort(hints)
+	return hints
+}
+
+// shown replaces the tokens in a value by what people read.
+func shown(v any) any {
+	if s, ok := v.(string); ok {
+		return token.Show(s)
+	}
+	return v
 }

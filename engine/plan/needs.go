@@ -19,11 +19,12 @@ const anyName = "*"
 
 // Needs are what deploying the plan asks of the access control of providers: looking at everything that is looked at,
 // and doing what is planned, each on the thing that it is done to. A plan that was read from a file has none.
-func (p *Plan) Needs(ctx context.Context) []reconcile.Need {
-	if p.work == nil {
+func Needs(ctx context.Context, p *Plan) []reconcile.Need {
+	w := DraftOf(p)
+	if w == nil {
 		return nil
 	}
-	n := &needing{work: p.work, ctx: ctx}
+	n := &needing{work: w, ctx: ctx}
 	n.ways(n.work.fresh || p.Destroy)
 	for _, x := range slices.Concat(n.work.reads, n.work.Declared, n.work.Leftover) {
 		n.look(x)

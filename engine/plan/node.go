@@ -168,3 +168,82 @@ func (n *Declaration) AtBirth(up *Node) bool {
 		return settled || !below || !slices.Contains(up.Spec.AtBirth, first.Key)
 	})
 }
+
+// found is an object that reading showed and no entry has.
+type found struct {
+	reconcile.Found
+	access *observe.Way
+	look   reconcile.Look
+	job    *reconcile.Job
+	slot   int
+	// unsought: there was nothing yet to look for it by.
+	unsought bool
+}
+
+// NextNumber is the generation that comes after those which the entry has.
+func (n *Tracked) NextNumber() uint64 {
+	if n.Entry == nil {
+		return 1
+	}
+	return n.Entry.NextNumber()
+}
+
+func (n *Tracked) generations() []*state.Generation {
+	if n.Entry == nil {
+		return nil
+	}
+	return n.Entry.Generations
+}
+
+// Present is the generation that a node is compared with.
+func (n *Tracked) Present() *state.Generation { return n.Entry.Present() }
+
+// presentKind is the kind of the present thing, which may be another than the declared.
+func (n *Node) presentKind(catalog *reconcile.Catalog) reconcile.Any {
+	if g := n.Present(); g != nil && g.Kind != n.Spec.Type {
+		if k, ok := catalog.Kind(g.Kind); ok {
+			return k
+		}
+	}
+	return n.Kind
+}
+
+// ReplacedWhole reports that kind or place changed under the same address.
+func (n *Node) ReplacedWhole() bool {
+	g := n.Present()
+	return g != nil && (g.Kind != n.Spec.Type || g.Location != n.Access.Place)
+}
+
+// birth is the address that a node's generated names come from.
+func (n *Node) birth() string {
+	if n.Entry != nil && n.Entry.Birth != "" {
+		return n.Entry.Birth
+	}
+	return n.Address
+}
+
+// Births are all addresses that a thing of this node may be marked with or named after.
+func (n *Node) Births() []string {
+	births := []string{n.birth()}
+	if n.Address != births[0] {
+		births = append(births, n.Address)
+	}
+	if n.Entry != nil {
+		births = append(births, n.Entry.Former...)
+	}
+	if n.Decl != nil {
+		births = append(births, n.Decl.Options.RenamedFrom...)
+	}
+	return births
+}
+
+func (n *Declaration) source() string {
+	switch {
+	case n.Decl != nil:
+		return n.Decl.Source
+	case n.read != nil:
+		return n.read.Source
+	default:
+		return ""
+	}
+}

@@ -69,13 +69,6 @@ func (j *Jobs) reachAll(ctx context.Context, undeclared []*Node, deletes func(*N
 	return nil
 }
 
-func (n *Tracked) generations() []*state.Generation {
-	if n.Entry == nil {
-		return nil
-	}
-	return n.Entry.Generations
-}
-
 // regionHint adds to an error about another location of the same account what to set.
 func regionHint(err error, have *observe.Way) error {
 	place, ok := errors.AsType[*observe.PlaceError](err)
@@ -83,40 +76,6 @@ func regionHint(err error, have *observe.Way) error {
 		return err
 	}
 	return reconcile.WithHint(err, "the account is the same: set the region to %s, in the settings or in the environment", place.Recorded.Region)
-}
-
-// prepare builds and hashes what props point at, in parallel, before anything is looked at. One that cannot be
-// built blocks its resource only.
-func (b *Builder) prepare(ctx context.Context, skip func(*Node) bool) {
-	b.awaitFiles()
-	var building []*Node
-	for _, n := range b.declared {
-		if !n.Spec.Prepares || skip(n) || n.Files != FilesKnown {
-			continue
-		}
-		if assets, ok := b.prepared(n); ok {
-			n.Assets = assets
-			continue
-		}
-		building = append(building, n)
-	}
-	b.prepareAll(ctx, building)
-}
-
-// prepareAll prepares several nodes. Files that a node's own hook is to write may be missing.
-func (b *Builder) prepareAll(ctx context.Context, nodes []*Node) {
-	Parallel(len(nodes), 4, func(i int) {
-		n := nodes[i]
-		job := &reconcile.Job{Address: n.Address, Props: n.declaredProps(), Dir: b.dir}
-		switch err := b.PrepareOne(ctx, n, job); {
-		case err == nil:
-			n.Assets, n.Files = job.Assets, FilesKnown
-		case n.buildsItself():
-			n.Files = FilesLater
-		default:
-			n.err = n.unprepared(err)
-		}
-	})
 }
 
 // lookAhead looks at everything that can be looked at before its upstreams are known: what is on record by an identity
@@ -173,7 +132,7 @@ func (o *observer) lookGroup(ctx context.Context, nodes []*Node) {
 		}
 		jobs, of = append(jobs, job), append(of, n)
 	}
-	defer reads(ctx, of...)()
+	defer readingOf(ctx, of...)()
 	many, cancel := context.WithTimeout(ctx, reconcile.DefaultTimeout)
 	defer cancel()
 	looks, errs := nodes[0].Kind.LookMany(many, jobs)
@@ -191,7 +150,7 @@ func (o *observer) lookAt(ctx context.Context, n *Node) {
 		return
 	}
 	n.looked = true
-	defer reads(ctx, n)()
+	defer readingOf(ctx, n)()
 	defer func() { n.err = o.lookNamed(ctx, n) }()
 	if n.Decl != nil && n.Entry.Live() == nil && n.Entry.Candidate() != nil {
 		if n.err = o.lookBegun(ctx, n); n.err != nil || n.Look.NotYet {
@@ -217,19 +176,6 @@ func (o *observer) lookAt(ctx context.Context, n *Node) {
 	}
 }
 
-// Present is the generation that a node is compared with.
-func (n *Tracked) Present() *state.Generation { return n.Entry.Present() }
-
-// presentKind is the kind of the present thing, which may be another than the declared.
-func (n *Node) presentKind(catalog *reconcile.Catalog) reconcile.Any {
-	if g := n.Present(); g != nil && g.Kind != n.Spec.Type {
-		if k, ok := catalog.Kind(g.Kind); ok {
-			return k
-		}
-	}
-	return n.Kind
-}
-
 // presentJob is the job of comparing a node with its present thing. Where that is of another kind or in another place,
 // it is looked at without comparing.
 func (s *finder) presentJob(ctx context.Context, n *Node) (*reconcile.Job, error) {
@@ -245,12 +191,6 @@ func (s *finder) presentJob(ctx context.Context, n *Node) (*reconcile.Job, error
 		return s.RecordedJob(n, a, g), nil
 	}
 	return s.DeclaredJob(ctx, n, Target{Gen: g, Number: g.Number, Slot: g.Slot})
-}
-
-// ReplacedWhole reports that kind or place changed under the same address.
-func (n *Node) ReplacedWhole() bool {
-	g := n.Present()
-	return g != nil && (g.Kind != n.Spec.Type || g.Location != n.Access.Place)
 }
 
 // lookLeftover looks at what is no longer declared.
@@ -392,4 +332,9 @@ func (o *observer) unobserved(ctx context.Context, n *Node) {
 		return
 	}
 	n.Look = reconcile.Look{Identity: g.Identity, Attrs: g.Attributes, Absent: g.Identity == "" && g.State == statestore.Candidate}
+}
+
+// FailsToRead reports an error of reading itself: nobody asked to stop meanwhile.
+func FailsToRead(ctx context.Context, err error) bool {
+	return err != nil && ctx.Err() == nil && !errors.Is(err, reconcile.ErrInterrupted)
 }

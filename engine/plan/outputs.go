@@ -12,22 +12,11 @@ import (
 	"github.com/athanor-dev/athanor/statestore/seal"
 )
 
-// OutputChange is one output that a plan changes.
-type OutputChange struct {
-	Name string `json:"name"`
-	// Have and Want are the values, masked where Secret. Nil is none: the output comes, or goes.
-	Have any `json:"have"`
-	Want any `json:"want"`
-	// Unknown: want is known only later; the output may change.
-	Unknown bool `json:"unknown,omitempty"`
-	Secret  bool `json:"secret,omitempty"`
-}
-
 // outputs are those of a program, and those that the last run wrote.
 type outputs struct {
-	index *Index
-	snap  *statestore.Snapshot
-	key   *seal.Key
+	program *Program
+	snap    *statestore.Snapshot
+	key     *seal.Key
 	// keep: what the program does not declare stays as it was written. none: they are left alone. shown: a plan lists what changes.
 	keep, none, shown bool
 }
@@ -40,10 +29,10 @@ func (o outputs) changes(ctx context.Context, acts bool) []OutputChange {
 	}
 	old, oldSecret := o.last()
 	var all []OutputChange
-	for _, name := range slices.Sorted(maps.Keys(o.index.results)) {
+	for _, name := range slices.Sorted(maps.Keys(o.program.results)) {
 		had, there := old[name]
 		c := OutputChange{Name: name, Have: had, Secret: oldSecret[name]}
-		r, err := o.index.Resolve(ctx, o.index.results[name])
+		r, err := o.program.Resolve(ctx, o.program.results[name])
 		switch {
 		case err != nil:
 			continue // it keeps its last good value
@@ -54,7 +43,7 @@ func (o outputs) changes(ctx context.Context, acts bool) []OutputChange {
 		default:
 			c.Want = r.Tree
 		}
-		secret := len(r.Secret) > 0 || o.index.Redact.Holds(r.Tree)
+		secret := len(r.Secret) > 0 || o.program.Redact.Holds(r.Tree)
 		if !c.Unknown && there && tree.Equal(c.Have, c.Want) && secret == oldSecret[name] {
 			continue
 		}
@@ -64,7 +53,7 @@ func (o outputs) changes(ctx context.Context, acts bool) []OutputChange {
 		all = append(all, c)
 	}
 	for _, name := range slices.Sorted(maps.Keys(old)) {
-		if o.index.results[name] != nil {
+		if o.program.results[name] != nil {
 			continue
 		}
 		c := OutputChange{Name: name, Have: old[name], Secret: oldSecret[name]}
@@ -78,9 +67,9 @@ func (o outputs) changes(ctx context.Context, acts bool) []OutputChange {
 
 // planned are the outputs as far as they are known.
 func (o outputs) planned(ctx context.Context) map[string]any {
-	texts := make(map[string]any, len(o.index.Graph.Outputs))
-	for name, t := range o.index.results {
-		r, err := o.index.Resolve(ctx, t)
+	texts := make(map[string]any, len(o.program.Graph.Outputs))
+	for name, t := range o.program.results {
+		r, err := o.program.Resolve(ctx, t)
 		switch {
 		case err != nil:
 			texts[name] = nil
@@ -96,13 +85,13 @@ func (o outputs) planned(ctx context.Context) map[string]any {
 // Values are the values of the graph's outputs. What cannot be told keeps its last good value.
 func (o outputs) Values(ctx context.Context) (map[string]any, map[string]bool) {
 	old, oldSecret := o.last()
-	values, secret := make(map[string]any, len(o.index.Graph.Outputs)), map[string]bool{}
+	values, secret := make(map[string]any, len(o.program.Graph.Outputs)), map[string]bool{}
 	if o.keep {
 		maps.Copy(values, old)
 		maps.Copy(secret, oldSecret)
 	}
-	for name, t := range o.index.results {
-		resolved, err := o.index.Resolve(ctx, t)
+	for name, t := range o.program.results {
+		resolved, err := o.program.Resolve(ctx, t)
 		if err != nil || len(resolved.Unknown) > 0 {
 			if had, ok := old[name]; ok {
 				values[name] = had
@@ -113,7 +102,7 @@ func (o outputs) Values(ctx context.Context) (map[string]any, map[string]bool) {
 			continue
 		}
 		values[name] = resolved.Tree
-		if len(resolved.Secret) > 0 || o.index.Redact.Holds(resolved.Tree) {
+		if len(resolved.Secret) > 0 || o.program.Redact.Holds(resolved.Tree) {
 			secret[name] = true
 		}
 	}

@@ -7,15 +7,9 @@ import (
 	"slices"
 	"time"
 
-	"github.com/athanor-dev/athanor/engine/redact"
 	"github.com/athanor-dev/athanor/reconcile"
-	"github.com/athanor-dev/athanor/reconcile/token"
-	"github.com/athanor-dev/athanor/reconcile/tree"
 	"github.com/athanor-dev/athanor/statestore"
 )
-
-// planFormat is the version of the plan document.
-const planFormat = 1
 
 // Plan makes the plan of deploying a program. The error is beside the plan as far as that came.
 func (e *Planner) Plan(ctx context.Context, g *Graph, o PlanOptions) (*Plan, error) {
@@ -44,7 +38,7 @@ func (e *Planner) PlanDestroy(ctx context.Context, stage statestore.Stage, g *Gr
 	}
 	w.Again = func(ctx context.Context) (*Plan, error) { return e.PlanDestroy(ctx, stage, g, o) }
 	if g != nil {
-		w.Index.values = e.newValues(g, stage)
+		w.Program.values = e.newValues(g, stage)
 	}
 	if err := w.recall(ctx, g); err != nil {
 		return nil, err
@@ -139,7 +133,7 @@ func (w *Draft) enter() {
 
 // leave takes off the plan what a dev session leaves as it is, and returns it.
 func (w *Draft) leave(undeclared []*Node) []*Node {
-	left := w.leaves(undeclared, w.Chosen, w.Graph.Forget)
+	left := w.leaves(undeclared, w.Chosen, w.Forget)
 	for _, n := range left {
 		w.deselect(n)
 	}
@@ -168,11 +162,11 @@ type outcome struct {
 // decide runs the passes over what was observed, each on what those before it have decided.
 func (w *Draft) decide(ctx context.Context, narrowing *narrowing) outcome {
 	c := w.classifier()
-	(&walk{classifier: c, Chosen: w.Chosen, narrowing: narrowing, builder: w.Builder()}).run(ctx)
+	w.walk(c, narrowing).run(ctx)
 	deleteFirst{w.Index}.spread()
 	c.oneOwner()
 	l := w.leftovers()
-	extra := l.undeclared()
+	extra := w.undeclared(w.FindsOwn())
 	Parallel(len(extra), Lookers, func(i int) { w.lookAt(ctx, extra[i]) })
 	w.Leftover = append(w.Leftover, extra...)
 	left := w.leave(extra)
@@ -188,18 +182,22 @@ func (w *Draft) decide(ctx context.Context, narrowing *narrowing) outcome {
 	return outcome{left, c.strangers}
 }
 
-func (w *Draft) classifier() *classifier {
-	c := &classifier{
-		observer: w.observer, Refusals: w.Refusals, o: w.Policy, guards: w.Guards(), lost: w.lost, abroad: w.abroad, drift: w.drift, tell: w.Planner.Events,
+func (w *Draft) walk(c *classifier, narrowing *narrowing) *walk {
+	k := &walk{
+		observer: w.observer, Chosen: w.Chosen, decides: c, o: w.Policy, narrowing: narrowing, builder: w.Builder(), abroad: w.abroad, tell: w.Planner.Events,
 	}
 	if w.Snap.LastRun != nil && !w.lastRun("state", "rotate") { // these delete no object
-		c.lastRun = w.Snap.LastRun.Ended
+		k.lastRun = w.Snap.LastRun.Ended
 	}
-	return c
+	return k
+}
+
+func (w *Draft) classifier() *classifier {
+	return &classifier{Basis: w.Basis, Refusals: w.Refusals, o: w.Policy.PlanOptions, guards: w.Guards(), lost: w.lost, drift: w.drift}
 }
 
 func (w *Draft) leftovers() *leftovers {
-	return &leftovers{finder: w.finder, Refusals: w.Refusals, Chosen: w.Chosen, o: w.Policy, guards: w.Guards(), dev: w.FindsOwn()}
+	return &leftovers{Basis: w.Basis, Refusals: w.Refusals, Chosen: w.Chosen, o: w.Policy.PlanOptions, guards: w.Guards()}
 }
 
 // Guards are what keeps objects from being deleted or replaced unasked.
@@ -207,14 +205,15 @@ func (w *Draft) Guards() Guards {
 	return Guards{catalog: w.Catalog, replace: w.Policy.Replace, allowDelete: w.Policy.AllowDelete}
 }
 
-func (w *Draft) guarding() *guarding {
-	return &guarding{Guards: w.Guards(), jobs: w.Jobs, DevRules: w.DevRules, Chosen: w.Chosen, Refusals: w.Refusals}
+func (w *Draft) guarding() *holding {
+	return &holding{&guarding{Guards: w.Guards(), DevRules: w.DevRules, Chosen: w.Chosen, Refusals: w.Refusals}, w.Jobs}
 }
 
 // document makes the plan of what was decided.
 func (w *Draft) document(ctx context.Context, p *Plan, o outcome, digest func() (string, error)) (*Plan, error) {
 	p.Format, p.Stack, p.Stage, p.Serial, p.Unobserved = planFormat, w.Stage.Stack, w.Stage.Name, w.Snap.Serial, w.Policy.NoObserve
-	p.Recovered, p.Dev, p.Made, p.work = w.lost, w.Planner.Dev != nil, time.Now().UTC(), w
+	p.Recovered, p.Dev, p.Made = w.lost, w.Planner.Dev != nil, time.Now().UTC()
+	p.MadeWith(w)
 	if w.Snap.Serial > 0 || w.Snap.LastRun != nil {
 		p.Store = w.Store // before the first run it may be a store that nobody has made yet
 	}
@@ -235,7 +234,7 @@ func (w *Draft) document(ctx context.Context, p *Plan, o outcome, digest func() 
 	p.Causes = causesOf(p.Actions, w.Nodes, w.masks)
 	p.Left = w.drift.left
 	slices.SortStableFunc(p.Left, func(a, b Left) int { return CompareStrings(a.Address, b.Address) })
-	p.Outputs, p.Used = w.Outputs().planned(ctx), w.Index.values.Used()
+	p.Outputs, p.Used = w.Outputs().planned(ctx), w.Program.values.Used()
 	p.OutputChanges = w.Outputs().changes(ctx, p.acts())
 	p.Summary.OutputsChanged = len(p.OutputChanges)
 	p.Warnings = slices.Concat(
@@ -274,7 +273,7 @@ func (w *Draft) Builder() *Builder {
 
 // Outputs are those of the program, as the plan and its run tell and keep them.
 func (w *Draft) Outputs() outputs {
-	return outputs{index: w.Index, snap: w.Snap, key: w.Key, keep: w.Policy.keepsOutputs, none: w.Policy.leavesOutputs, shown: !w.Policy.hidesOutputs}
+	return outputs{program: w.Program, snap: w.Snap, key: w.Key, keep: w.Policy.keepsOutputs, none: w.Policy.leavesOutputs, shown: !w.Policy.hidesOutputs}
 }
 
 func (w *Draft) lines() *lines {
@@ -282,24 +281,8 @@ func (w *Draft) lines() *lines {
 		announcer: announcer{
 			catalog: w.Catalog, unobserved: w.Policy.NoObserve, mayDelete: w.Guards().MayDelete, deletedWith: w.Index.GoesWith,
 		},
-		Jobs: w.Jobs, DevRules: w.DevRules, Chosen: w.Chosen, none: !w.Policy.collects,
+		Basis: w.Basis, DevRules: w.DevRules, Chosen: w.Chosen, none: !w.Policy.collects,
 	}
-}
-
-// mask redacts what reasons and notes could show of a secret that reached a path by another way.
-func mask(a *Planned, redact *redact.Redactor) {
-	for i := range a.Reasons {
-		if r := &a.Reasons[i]; !r.Secret && (redact.Holds(r.Have) || redact.Holds(r.Want)) {
-			r.Secret, r.Have, r.Want = true, maskOf(r.Have), maskOf(r.Want)
-		}
-	}
-}
-
-func maskOf(v any) any {
-	if v == nil {
-		return nil
-	}
-	return reconcile.Mask
 }
 
 // violations are what the policies of a program find in a finished plan, before approval.
@@ -308,50 +291,4 @@ func violations(p *Plan, policies []func(*Plan) []Violation) []Violation {
 		p.Violations = append(p.Violations, policy(p)...)
 	}
 	return p.Violations
-}
-
-// shown replaces the tokens in a value by what people read.
-func shown(v any) any {
-	if s, ok := v.(string); ok {
-		return token.Show(s)
-	}
-	return v
-}
-
-// hints notice what looks like a rename: one row to be deleted, one new resource of the kind, equal props. It is never
-// acted on. Where several are alike, nothing tells which became which.
-func hints(leftover, declared []*Node) []string {
-	if len(leftover) == 0 {
-		return nil
-	}
-	type pair struct{ gone, come []*Node }
-	pairs := map[string]*pair{}
-	of := func(kind string, props map[string]any) *pair {
-		id := kind + string(tree.Canonical(AnyMap(props)))
-		if pairs[id] == nil {
-			pairs[id] = &pair{}
-		}
-		return pairs[id]
-	}
-	for _, n := range leftover {
-		if n.Plan != nil && n.Plan.Action == Delete && n.Spec != nil {
-			p := of(n.Spec.Type, n.Entry.Props)
-			p.gone = append(p.gone, n)
-		}
-	}
-	for _, n := range declared {
-		if n.Plan.Action == Create && n.Entry == nil && n.Job != nil {
-			p := of(n.Spec.Type, n.Job.Props)
-			p.come = append(p.come, n)
-		}
-	}
-	var hints []string
-	for _, p := range pairs {
-		if len(p.gone) == 1 && len(p.come) == 1 {
-			gone, come := p.gone[0].Address, p.come[0].Address
-			hints = append(hints, fmt.Sprintf("%s looks like %s under a new name: renamedFrom: [%s] would keep it", come, gone, gone))
-		}
-	}
-	slices.Sort(hints)
-	return hints
 }

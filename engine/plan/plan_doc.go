@@ -148,11 +148,9 @@ type Plan struct {
 	// Made is when everything had been read.
 	Made time.Time `json:"made,omitzero"`
 
-	work *Draft
+	// work is what the plan was made with, nil for a plan that was read from a document.
+	work any
 }
-
-// DraftOf returns what a plan was made with, nil for one that was read from a document.
-func DraftOf(p *Plan) *Draft { return p.work }
 
 // Summary counts.
 type Summary struct {
@@ -261,3 +259,31 @@ func (p *Plan) Stops() []Planned {
 	}
 	return stops
 }
+
+// Violation is what a policy refuses. A warning is shown and refuses nothing.
+type Violation struct {
+	Address string `json:"address,omitempty"`
+	Policy  string `json:"policy"`
+	Message string `json:"message"`
+	Warning bool   `json:"warning,omitempty"`
+}
+
+// OutputChange is one output that a plan changes.
+type OutputChange struct {
+	Name string `json:"name"`
+	// Have and Want are the values, masked where Secret. Nil is none: the output comes, or goes.
+	Have any `json:"have"`
+	Want any `json:"want"`
+	// Unknown: want is known only later; the output may change.
+	Unknown bool `json:"unknown,omitempty"`
+	Secret  bool `json:"secret,omitempty"`
+}
+
+// planFormat is the version of the plan document.
+const planFormat = 1
+
+// Work returns what a plan was made with, for who makes and applies plans; nil for a plan that was read from a document.
+func (p *Plan) Work() any { return p.work }
+
+// MadeWith notes what a plan was made with.
+func (p *Plan) MadeWith(work any) { p.work = work }

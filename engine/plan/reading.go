@@ -15,11 +15,12 @@ type Reading struct {
 }
 
 // Reads returns how many calls planning made that read something; 0 for a plan that was read from a document.
-func (p *Plan) Reads() int64 {
-	if p.work == nil {
+func Reads(p *Plan) int64 {
+	w := DraftOf(p)
+	if w == nil {
 		return 0
 	}
-	return p.work.Gate.Made().Reads
+	return w.Gate.Made().Reads
 }
 
 type readingKey struct{}
@@ -40,8 +41,8 @@ func (w *Draft) watched(ctx context.Context) context.Context {
 	})
 }
 
-// reads says that nodes are being read, until what it returns is called.
-func reads(ctx context.Context, nodes ...*Node) (end func()) {
+// readingOf says that nodes are being read, until what it returns is called.
+func readingOf(ctx context.Context, nodes ...*Node) (end func()) {
 	show, watched := ctx.Value(readingKey{}).(func(*Node, bool))
 	if !watched {
 		return func() {}

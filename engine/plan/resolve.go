@@ -9,18 +9,18 @@ import (
 )
 
 // Resolve puts values in the place of a resource's references, as far as they are known.
-func (x *Index) Resolve(ctx context.Context, t *token.Template) (token.Resolved, error) {
+func (x *Program) Resolve(ctx context.Context, t *token.Template) (token.Resolved, error) {
 	return x.resolveWas(ctx, t, nil)
 }
 
 // resolveWas resolves references to the nodes of was by the attributes of older objects of theirs: an object without a state
 // entry may belong to those.
-func (x *Index) resolveWas(ctx context.Context, t *token.Template, was map[*Node]map[string]any) (token.Resolved, error) {
+func (x *Program) resolveWas(ctx context.Context, t *token.Template, was map[*Node]map[string]any) (token.Resolved, error) {
 	return t.Resolve(func(e token.Expr) (token.Value, error) { return x.lookup(ctx, e, was) })
 }
 
 // lookup returns the value of one expression, as far as it is known now; was is as in resolveWas.
-func (x *Index) lookup(ctx context.Context, e token.Expr, was map[*Node]map[string]any) (token.Value, error) {
+func (x *Program) lookup(ctx context.Context, e token.Expr, was map[*Node]map[string]any) (token.Value, error) {
 	switch e.Op {
 	case token.OpSecret, token.OpStack, token.OpThen:
 		return x.values.Lookup(ctx, e)
@@ -35,7 +35,7 @@ func (x *Index) lookup(ctx context.Context, e token.Expr, was map[*Node]map[stri
 }
 
 // value returns an attribute of another resource, as far as it is known now.
-func (x *Index) value(ref token.Ref) (token.Value, error) {
+func (x *Program) value(ref token.Ref) (token.Value, error) {
 	n, ok := x.Nodes[ref.Address]
 	if !ok {
 		return token.Value{}, fmt.Errorf("nothing is declared as %q", ref.Address)

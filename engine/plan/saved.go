@@ -3,7 +3,9 @@ package plan
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 
 	"github.com/athanor-dev/athanor/reconcile/tree"
 )
@@ -46,4 +48,30 @@ func ReadPlan(data []byte) (*Plan, error) {
 		return nil, fmt.Errorf("plan document: outputs: %w", err)
 	}
 	return &p, nil
+}
+
+// DecodeWhole decodes one document with nothing behind it.
+func DecodeWhole(dec *json.Decoder, into any) error {
+	if err := dec.Decode(into); err != nil {
+		return err
+	}
+	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
+		return errors.New("there is something behind its end")
+	}
+	return nil
+}
+
+// retree turns what encoding/json made into trees, in which integers stay integers.
+func retree(maps ...*map[string]any) error {
+	for _, m := range maps {
+		if *m == nil {
+			continue
+		}
+		t, err := tree.Of(*m)
+		if err != nil {
+			return err
+		}
+		*m, _ = t.(map[string]any)
+	}
+	return nil
 }

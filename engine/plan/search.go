@@ -143,11 +143,11 @@ func (w *Draft) searchOf(program *Graph) *search {
 		entries[r.Address] = rec
 		g.Reads = append(g.Reads, graph.Read{Address: r.Address, Kind: r.Kind, Settings: r.Settings, Source: r.Source})
 	}
-	index := *w.Index
-	index.Graph = g
-	index.reset()
-	jobs := *w.Jobs
-	jobs.Index, jobs.Owners = &index, &state.Owners{}
+	index, basis, inside, jobs := *w.Index, *w.Basis, *w.Program, *w.Jobs
+	basis.Index, basis.Owners = &index, &state.Owners{}
+	inside.Basis, inside.Graph = &basis, g
+	inside.reset()
+	jobs.Program = &inside
 	inner := &Draft{
 		Planner: w.Planner, Policy: w.Policy, program: g, Stored: &Stored{Snap: w.Snap, lost: true}, DevRules: w.DevRules, Chosen: &Chosen{}, drift: &drift{}, Gate: w.Gate,
 		observer: &observer{&finder{Jobs: &jobs, Slots: &state.Slots{}, fresh: true, take: w.take}}, Refusals: &Refusals{masks: w.Redact}, abroad: w.abroad,

@@ -8,7 +8,7 @@ import (
 
 // Sleeps reports a declared node of a kind that lives in a dev session alone, while there is none: it is neither looked
 // at nor made, and of its record only what it needs is brought up to date.
-func (j *Jobs) Sleeps(n *Node) bool { return n.Decl != nil && n.Spec.InDev && j.dev == nil }
+func (b *Basis) Sleeps(n *Node) bool { return n.Decl != nil && n.Spec.InDev && b.dev == nil }
 
 // classifySleeping leaves a node as it is. Nobody knows anything of its attributes: those on record are of a session
 // that has ended. Drift alone goes by them, since it goes by what was deployed.
@@ -28,12 +28,12 @@ func (c *classifier) unsure(n *Node) bool {
 func (p *Plan) sleeping(a *Planned) bool { return a.InDev && !p.Dev && a.Action == Unchanged }
 
 // awake refuses to deploy what refers to a thing that lives in a dev session alone: without one its values never come.
-func (j *Jobs) awake(n *Node) error {
+func (b *Basis) awake(n *Node) error {
 	if n.Was != nil {
 		return nil
 	}
 	for _, u := range n.Uses {
-		if up := j.Nodes[u.Ref.Address]; up != nil && j.Sleeps(up) {
+		if up := b.Nodes[u.Ref.Address]; up != nil && b.Sleeps(up) {
 			return reconcile.WithHint(fmt.Errorf("%s: %s runs in dev only, and has no %s in a deploy", u.At, up.Address, u.Ref.Path),
 				"leave it out of stages that are deployed, or work on this one with `athanor dev`")
 		}

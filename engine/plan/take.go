@@ -51,3 +51,14 @@ func (c *classifier) takes(n *Node) error {
 func (n *Declaration) feeds(addr string) bool {
 	return slices.ContainsFunc(n.users, func(user *Node) bool { return user.Address == addr || user.feeds(addr) })
 }
+
+// named is the identity that a node's object was named by, "" when none was: what is named may be anybody's.
+func (t *Take) named(n *Node) string {
+	if t != nil && t.Address == n.Address {
+		return t.Identity
+	}
+	if n.Decl == nil || n.Decl.Options.Adopt == "*" {
+		return ""
+	}
+	return n.Decl.Options.Adopt
+}

@@ -1,9 +1,6 @@
 package plan
 
 import (
-	"context"
-	"errors"
-
 	"github.com/athanor-dev/athanor/engine/state"
 	"github.com/athanor-dev/athanor/reconcile"
 )
@@ -13,11 +10,6 @@ type unreadError struct{ err error }
 
 func (e *unreadError) Error() string { return e.err.Error() }
 func (e *unreadError) Unwrap() error { return e.err }
-
-// FailsToRead reports an error of reading itself: nobody asked to stop meanwhile.
-func FailsToRead(ctx context.Context, err error) bool {
-	return err != nil && ctx.Err() == nil && !errors.Is(err, reconcile.ErrInterrupted)
-}
 
 // Unread reports whether an object of a generation that cannot be read may be deleted by its identity in state, and
 // whether it could be with the user's permission. What reading could show must not forbid the deletion: that it holds

@@ -2,17 +2,25 @@ package plan
 
 import (
 	"context"
+	"time"
 
 	"github.com/athanor-dev/athanor/adopt"
+	"github.com/athanor-dev/athanor/reconcile"
 )
 
 // walk classifies the declared resources, upstreams first. What had to wait for upstreams before it could be observed
 // is observed level by level, many at once.
 type walk struct {
-	*classifier
+	*observer
 	*Chosen
+	decides   *classifier
+	o         Policy
 	narrowing *narrowing // nil: everything is observed
 	builder   *Builder
+	abroad    *otherStages
+	// lastRun is when the last run ended, zero when that is not known. tell is told what is waited for.
+	lastRun time.Time
+	tell    func(Event)
 }
 
 func (k *walk) run(ctx context.Context) {
@@ -42,7 +50,7 @@ func (k *walk) decideLevels(ctx context.Context, levels [][]*Node) {
 		for _, n := range level {
 			switch {
 			case k.IsSelected(n) && !n.decided:
-				k.classify(ctx, n)
+				k.decide(ctx, n)
 				n.decided = true
 			case k.IsSelected(n):
 			case k.narrowing != nil:
@@ -55,25 +63,86 @@ func (k *walk) decideLevels(ctx context.Context, levels [][]*Node) {
 	}
 }
 
-// levels are the declared nodes by the longest chain below them.
-func levels(sorted []*Node) [][]*Node {
-	var all [][]*Node
-	of := make(map[*Node]int, len(sorted))
-	for _, n := range sorted {
-		level := 0
-		for _, up := range n.Ups {
-			level = max(level, of[up]+1)
+// decide observes what is left to observe of a declared node now that its upstreams are decided, and has it classified.
+func (k *walk) decide(ctx context.Context, n *Node) {
+	for again := true; again; {
+		if !k.decides.begin(n) {
+			return
 		}
-		of[n] = level
-		if n.Decl == nil {
-			continue
+		for _, read := range []func(context.Context, *Node) error{k.compare, k.certain, k.findReplaced, k.askAbroad} {
+			if n.err == nil {
+				n.err = read(ctx, n)
+			}
 		}
-		for len(all) <= level {
-			all = append(all, nil)
+		if n.err == nil {
+			n.err = k.decides.takes(n)
 		}
-		all[level] = append(all[level], n)
+		if n.err != nil {
+			k.decides.block(n, n.err)
+			return
+		}
+		again = k.decides.classify(n)
 	}
-	return all
+	if err := k.dropUnfit(ctx, n); err != nil {
+		k.decides.block(n, err)
+		return
+	}
+	foresee(n)
+	compute(ctx, n)
+}
+
+// compare brings the look up to date with the upstreams that are known now, and looks where that had to wait.
+func (k *walk) compare(ctx context.Context, n *Node) error {
+	if !n.looked {
+		k.lookAt(ctx, n)
+		return n.err
+	}
+	if n.current || len(n.Uses) == 0 && n.Files == FilesKnown || n.ReplacedWhole() {
+		n.current = false
+		return nil
+	}
+	g := n.Present()
+	t := Target{Number: 1}
+	if g != nil {
+		t = Target{Gen: g, Number: g.Number, Slot: g.Slot}
+	}
+	job, err := k.DeclaredJob(ctx, n, t)
+	if err != nil {
+		return err
+	}
+	if g == nil {
+		job.ID, job.Name, job.Named = n.Job.ID, n.Job.Name, n.Job.Named
+	}
+	n.Job = job
+	if n.Look.Absent {
+		return nil
+	}
+	n.Look, err = n.Kind.Compare(job, n.Look)
+	return err
+}
+
+// askAbroad reads the owners of objects in other stages where the decision goes by them.
+func (k *walk) askAbroad(ctx context.Context, n *Node) error {
+	if k.decides.asksAbroad(n) {
+		k.decides.abroad, k.decides.abroadErr = k.abroad.owners(ctx)
+	}
+	return nil
+}
+
+// compute finds out what a thing that is kept in the record alone will be, as far as that needs no call: a random
+// value is known before it is recorded, and so is what is made of it. What nobody refers to is not computed.
+func compute(ctx context.Context, n *Node) {
+	if !n.Spec.Recorded || n.Spec.Rerun || n.Entry != nil || !n.Look.Absent || n.Job == nil || len(n.Job.Unknown) > 0 {
+		return
+	}
+	if !n.referred {
+		n.Unknown = false
+		return
+	}
+	job := *n.Job
+	if out, err := n.Kind.Settle(reconcile.ReadOnly(ctx), &job, reconcile.Hooks{}); err == nil {
+		n.Attrs, n.Unknown = out.Attrs, false
+	}
 }
 
 // reconsider compares the members of cycles again: when they were classified, what they need through a late path was
@@ -83,7 +152,7 @@ func (k *walk) reconsider(ctx context.Context) {
 		if n.Decl == nil || len(n.Cut) == 0 || !k.IsSelected(n) || n.Plan.Action != Unchanged && n.Plan.Action != Update {
 			continue
 		}
-		k.classify(ctx, n)
+		k.decide(ctx, n)
 	}
 }
 
@@ -95,7 +164,7 @@ func (k *walk) consult(ctx context.Context, n *Node) {
 	k.lookAt(ctx, n)
 	switch {
 	case n.err != nil:
-		k.block(n, n.err)
+		k.decides.block(n, n.err)
 	case n.Look.Absent:
 		compute(ctx, n)
 	case adopt.Judge(k.Evidence(n, n.Job, n.Look, n.Present())).Verdict == adopt.Ours:

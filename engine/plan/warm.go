@@ -1,7 +1,6 @@
 package plan
 
 import (
-	"context"
 	"maps"
 	"path/filepath"
 	"slices"
@@ -123,20 +122,6 @@ func (w *Warm) Settled(waiting map[string]string) {
 	}
 }
 
-// prepared is what was prepared of a node before, if nothing of it changed since.
-func (b *Builder) prepared(n *Node) (map[string]reconcile.Asset, bool) {
-	if b.warm == nil {
-		return nil, false
-	}
-	b.warm.mu.Lock()
-	defer b.warm.mu.Unlock()
-	p := b.warm.prepared[n.Address]
-	if p == nil || p.old || p.props == "" || p.props != preparedProps(n) {
-		return nil, false
-	}
-	return p.assets, true
-}
-
 // madeOf are the files and folders that an address was made of when it was prepared last.
 func (w *Warm) madeOf(addr string) []string {
 	w.mu.Lock()
@@ -147,8 +132,6 @@ func (w *Warm) madeOf(addr string) []string {
 	return nil
 }
 
-func preparedProps(n *Node) string { return digestOf(n.Spec.Type, n.declaredProps()) }
-
 // digestOf is one digest of values, "" where they cannot be written.
 func digestOf(values ...any) string {
 	t, err := tree.Of(values)
@@ -156,39 +139,6 @@ func digestOf(values ...any) string {
 		return ""
 	}
 	return tree.Digest(t)
-}
-
-// PrepareOne prepares a node, and notes what it was made of. What the kind does not tell is where an asset lies, unless that
-// was built into the cache.
-func (b *Builder) PrepareOne(ctx context.Context, n *Node, job *reconcile.Job) error {
-	space := reconcile.Workspace{Dir: b.dir, Cache: b.cache}
-	if b.warm == nil {
-		return n.Kind.Prepare(ctx, job, space)
-	}
-	p := &preparation{props: preparedProps(n)}
-	var mu sync.Mutex
-	space.Told = func(path string) {
-		mu.Lock()
-		defer mu.Unlock()
-		if abs, err := filepath.Abs(path); err == nil {
-			p.from = append(p.from, abs)
-		}
-	}
-	err := n.Kind.Prepare(ctx, job, space)
-	if p.assets, p.old = job.Assets, err != nil; p.old {
-		p.from = append(p.from, b.warm.madeOf(n.Address)...) // what is broken may hide what it is made of
-	}
-	if len(p.from) == 0 {
-		for _, a := range job.Assets {
-			if a.Path != "" && !inside(a.Path, b.cache) {
-				p.from = append(p.from, a.Path)
-			}
-		}
-	}
-	b.warm.mu.Lock()
-	defer b.warm.mu.Unlock()
-	b.warm.prepared[n.Address] = p
-	return err
 }
 
 // readKey tells reads apart; "" for one that another stack's outputs decide.

@@ -1,0 +1,74 @@
+package plan
+
+import (
+	"encoding/json"
+	"slices"
+
+	"github.com/athanor-dev/athanor/engine/graph"
+	"github.com/athanor-dev/athanor/engine/state"
+	"github.com/athanor-dev/athanor/reconcile/tree"
+)
+
+// Outdated reports that a row differs from its declaration, by what is known of that now.
+func (x *Index) Outdated(n *Node) bool {
+	r := n.Entry
+	known := n.Job != nil && len(n.Job.Unknown) == 0
+	return r.Candidate() != nil || r.MovingFrom != "" || !slices.Equal(r.Needs, x.OwnedNeeds(n)) || !sameOptions(r.Options, n.Decl.Options) ||
+		!cutCovers(r.Cut, n.Cut) || !tree.Equal(AnyMap(r.Settings), AnyMap(n.Decl.Settings)) ||
+		known && (n.builtAnew() || !sameBut(n.Decl.Options.IgnoreChanges, r.Props, n.Job.Props) || len(state.StillNamed(r.Former, n.Decl.Options.RenamedFrom)) != len(r.Former))
+}
+
+// cutCovers reports whether the state has every path through which a cycle is opened now. A resource that itself does not
+// change may close a cycle when another refers to it, and destroy opens the cycle by what the state says. A path that opens
+// none any more stays until the entry is written for another reason: the other side may still have its reference.
+func cutCovers(have, want map[string][]tree.Path) bool {
+	for addr, paths := range want {
+		if !slices.Equal(have[addr], paths) {
+			return false
+		}
+	}
+	return true
+}
+
+// believe takes a node as the record has it.
+func believe(n *Node) {
+	g := n.Entry.Live()
+	n.Plan = &Planned{
+		Address: n.Address, Kind: n.Spec.Type, Action: Unchanged, Needs: n.Needs, Source: n.Decl.Source, Place: g.Location,
+		Identity: g.Identity, Generation: g.Number, Local: n.Spec.Stands != "",
+	}
+	n.Attrs, n.Unknown, n.Moving = g.Attributes, false, nil
+}
+
+// sameBut compares props without ignored paths: what is there has its own values in them.
+func sameBut(ignored []tree.Path, a, b map[string]any) bool {
+	x, y := AnyMap(a), AnyMap(b)
+	for _, p := range ignored {
+		x, y = tree.Without(x, p), tree.Without(y, p)
+	}
+	return tree.Equal(x, y)
+}
+
+// sameOptions compares by what is written of options: nil and empty lists are equal.
+func sameOptions(a, b graph.Options) bool {
+	if a.IsZero() && b.IsZero() {
+		return true
+	}
+	x, errX := json.Marshal(a)
+	y, errY := json.Marshal(b)
+	return errX == nil && errY == nil && string(x) == string(y)
+}
+
+// OwnedNeeds are the addresses with rows that a node depends on.
+func (x *Index) OwnedNeeds(n *Node) []string {
+	if n.Was != nil && n.Entry != nil {
+		return n.Entry.Needs
+	}
+	var needs []string
+	for _, a := range n.Needs {
+		if up := x.Nodes[a]; up != nil && up.Decl != nil && up.Entry != nil && a != n.Address {
+			needs = append(needs, a)
+		}
+	}
+	return needs
+}
