@@ -57,19 +57,25 @@ var inner = map[string]struct{ ours, never []string }{
 	},
 	"engine": {ours: []string{
 		"engine/calls", "engine/causes", "engine/edit", "engine/execute", "engine/graph", "engine/observe", "engine/plan",
-		"engine/redact", "engine/state", "engine/tail", "engine/values", "reconcile", "reconcile/tree", "statestore",
+		"engine/planner", "engine/redact", "engine/state", "engine/tail", "engine/values", "reconcile", "reconcile/tree", "statestore",
 		"statestore/seal",
 	}, never: []string{"os", "net", "net/http"}},
 	"engine/edit": {ours: []string{
-		"adopt", "engine/execute", "engine/graph", "engine/plan", "engine/state", "reconcile", "reconcile/tree",
+		"adopt", "engine/execute", "engine/graph", "engine/plan", "engine/planner", "engine/state", "reconcile", "reconcile/tree",
 		"statestore", "statestore/seal",
 	}, never: []string{"os", "net", "net/http", "os/exec"}},
 	"engine/execute": {ours: []string{
 		"adopt", "engine/calls", "engine/causes", "engine/durations", "engine/graph", "engine/observe", "engine/plan",
-		"engine/plan/operation", "engine/redact", "engine/state", "reconcile", "reconcile/tree", "statestore", "statestore/seal",
+		"engine/plan/operation", "engine/planner", "engine/redact", "engine/state", "reconcile", "reconcile/tree", "statestore",
+		"statestore/seal",
 	}, never: []string{"net", "net/http"}},
+	// What decides is given everything as values: without a context it can wait for nothing and call nobody.
 	"engine/plan": {ours: []string{
-		"adopt", "engine/calls", "engine/causes", "engine/graph", "engine/observe", "engine/plan/operation", "engine/redact",
+		"adopt", "engine/causes", "engine/graph", "engine/observe", "engine/plan/operation", "engine/redact", "engine/state",
+		"reconcile", "reconcile/props", "reconcile/token", "reconcile/tree", "statestore",
+	}, never: []string{"context", "os", "net", "net/http", "os/exec", "crypto/rand"}},
+	"engine/planner": {ours: []string{
+		"adopt", "engine/calls", "engine/graph", "engine/observe", "engine/plan", "engine/plan/operation", "engine/redact",
 		"engine/state", "engine/values", "reconcile", "reconcile/props", "reconcile/token", "reconcile/tree", "statestore",
 		"statestore/seal",
 	}, never: []string{"os", "net", "net/http", "os/exec", "crypto/rand"}},

@@ -53,7 +53,7 @@ func TestImportLaw(t *testing.T) {
 		{"deciding to the engine", "engine/plan/a.go", ours + "/engine", "of ours engine/plan imports only"},
 		{"executing to the engine", "engine/execute/a.go", ours + "/engine", "of ours engine/execute imports only"},
 		{"executing to editing", "engine/execute/a.go", ours + "/engine/edit", "of ours engine/execute imports only"},
-		{"deciding to I/O", "engine/plan/a.go", "os", "never os"},
+		{"deciding to I/O", "engine/plan/a.go", "context", "never context"},
 		{"engine to root", "engine/a.go", ours, "imports \"" + ours + "\""},
 		{"engine to provider", "engine/causes/a.go", ours + "/providers/local", "imports"},
 		{"root to engine", "a.go", ours + "/engine", ""},

@@ -9,6 +9,7 @@ import (
 	"github.com/athanor-dev/athanor/engine/graph"
 	"github.com/athanor-dev/athanor/engine/observe"
 	"github.com/athanor-dev/athanor/engine/plan"
+	"github.com/athanor-dev/athanor/engine/planner"
 	"github.com/athanor-dev/athanor/engine/values"
 	"github.com/athanor-dev/athanor/reconcile"
 )
@@ -53,19 +54,19 @@ type (
 	// EventType is [plan.EventType].
 	EventType = plan.EventType
 	// Funcs is [plan.Funcs].
-	Funcs = plan.Funcs
+	Funcs = planner.Funcs
 	// Graph is [plan.Graph].
-	Graph = plan.Graph
+	Graph = planner.Graph
 	// GraphError is [plan.GraphError].
 	GraphError = plan.GraphError
 	// HalfMovedError is [plan.HalfMovedError].
 	HalfMovedError = plan.HalfMovedError
 	// HookInfo is [plan.HookInfo].
-	HookInfo = plan.HookInfo
+	HookInfo = planner.HookInfo
 	// Left is [plan.Left].
 	Left = plan.Left
 	// Orphans is [plan.Orphans].
-	Orphans = plan.Orphans
+	Orphans = planner.Orphans
 	// OutputChange is [plan.OutputChange].
 	OutputChange = plan.OutputChange
 	// Plan is [plan.Plan].
@@ -79,21 +80,21 @@ type (
 	// ProblemGroup is [plan.ProblemGroup].
 	ProblemGroup = plan.ProblemGroup
 	// Reading is [plan.Reading].
-	Reading = plan.Reading
+	Reading = planner.Reading
 	// Reason is [plan.Reason].
 	Reason = plan.Reason
 	// RefusedError is [plan.RefusedError].
 	RefusedError = plan.RefusedError
 	// Scan is [plan.Scan].
-	Scan = plan.Scan
+	Scan = planner.Scan
 	// ScanOptions is [plan.ScanOptions].
-	ScanOptions = plan.ScanOptions
+	ScanOptions = planner.ScanOptions
 	// Source is [plan.Source].
 	Source = plan.Source
 	// StaleError is [plan.StaleError].
 	StaleError = plan.StaleError
 	// Standing is [plan.Standing].
-	Standing = plan.Standing
+	Standing = planner.Standing
 	// Status is [plan.Status].
 	Status = plan.Status
 	// Summary is [plan.Summary].
@@ -101,11 +102,11 @@ type (
 	// Take is [plan.Take].
 	Take = plan.Take
 	// Thing is [plan.Thing].
-	Thing = plan.Thing
+	Thing = planner.Thing
 	// Violation is [plan.Violation].
 	Violation = plan.Violation
 	// Warm is [plan.Warm].
-	Warm = plan.Warm
+	Warm = planner.Warm
 )
 
 type (
@@ -167,10 +168,10 @@ const (
 
 // Whose an object is that no entry has, see [plan.Standing].
 const (
-	StandingOurs      = plan.StandingOurs
-	StandingAdoptable = plan.StandingAdoptable
-	StandingForeign   = plan.StandingForeign
-	StandingRetained  = plan.StandingRetained
+	StandingOurs      = planner.StandingOurs
+	StandingAdoptable = planner.StandingAdoptable
+	StandingForeign   = planner.StandingForeign
+	StandingRetained  = planner.StandingRetained
 )
 
 // Who asks a run to stop, as [Result.InterruptedBy] says it.
@@ -180,7 +181,7 @@ const (
 )
 
 // GraphFormat is the version of the graph document that this engine writes and reads.
-const GraphFormat = plan.GraphFormat
+const GraphFormat = planner.GraphFormat
 
 // LocalStage begins the names of stages that are dev's own.
 const LocalStage = plan.LocalStage
@@ -198,7 +199,7 @@ var (
 )
 
 // ReadGraph reads a graph document. Unknown fields and other formats are errors.
-func ReadGraph(data []byte) (*Graph, error) { return plan.ReadGraph(data) }
+func ReadGraph(data []byte) (*Graph, error) { return planner.ReadGraph(data) }
 
 // ReadPlan reads a plan document. Unknown fields and other formats are errors. What it gives can be shown and applied, with
 // the program that it was made of ([ApplyOptions].Graph).
@@ -208,11 +209,11 @@ func ReadPlan(data []byte) (*Plan, error) { return plan.ReadPlan(data) }
 func GroupProblems(problems []Problem) []ProblemGroup { return plan.GroupProblems(problems) }
 
 // NewWarm keeps nothing yet.
-func NewWarm() *Warm { return plan.NewWarm() }
+func NewWarm() *Warm { return planner.NewWarm() }
 
 // Needs are what deploying a plan asks of the access control of providers: looking at everything that is looked at, and doing
 // what is planned, each on the object that it is done to. A plan that was read from a document has none.
-func Needs(ctx context.Context, p *Plan) []reconcile.Need { return plan.Needs(ctx, p) }
+func Needs(ctx context.Context, p *Plan) []reconcile.Need { return planner.Needs(ctx, p) }
 
 // Reads returns how many calls planning made that read something; 0 for a plan that was read from a document.
-func Reads(p *Plan) int64 { return plan.Reads(p) }
+func Reads(p *Plan) int64 { return planner.Reads(p) }

@@ -7,7 +7,7 @@ import (
 
 	"github.com/athanor-dev/athanor/engine/execute"
 	"github.com/athanor-dev/athanor/engine/graph"
-	"github.com/athanor-dev/athanor/engine/plan"
+	"github.com/athanor-dev/athanor/engine/planner"
 	"github.com/athanor-dev/athanor/engine/redact"
 	"github.com/athanor-dev/athanor/engine/values"
 	"github.com/athanor-dev/athanor/reconcile"
@@ -67,8 +67,8 @@ func (e *Engine) Redacted(err error) string { return e.redact.Text(err.Error()) 
 func (e *Engine) RedactedText(text string) string { return e.redact.Text(text) }
 
 // planner makes the plans of the engine.
-func (e *Engine) planner() *plan.Planner {
-	return &plan.Planner{
+func (e *Engine) planner() *planner.Planner {
+	return &planner.Planner{
 		Catalog: e.Catalog, Store: e.Store, Key: e.Key, Known: e.Known, Parallel: e.Parallel, Cache: e.Cache, Secret: e.Secret, Peers: e.Peers,
 		Events: e.Events, Reading: e.Reading, Dev: e.Dev, Warm: e.Warm, Redact: &e.redact,
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/athanor-dev/athanor/engine/calls"
 	"github.com/athanor-dev/athanor/engine/graph"
 	"github.com/athanor-dev/athanor/engine/plan"
+	"github.com/athanor-dev/athanor/engine/planner"
 	"github.com/athanor-dev/athanor/engine/state"
 	"github.com/athanor-dev/athanor/engine/tail"
 	"github.com/athanor-dev/athanor/reconcile"
@@ -26,7 +27,7 @@ var ErrNoLogs = errors.New("no logs")
 // has logs. No program is needed; dir is the stack's directory. Credentials that lead to another account than the one on record
 // are refused, before any line is read.
 func (e *Engine) LogSources(ctx context.Context, stage statestore.Stage, dir string, globs []string) ([]tail.Source, error) {
-	w, err := e.planner().NewWork(ctx, plan.EmptyGraph(stage, &plan.Graph{Dir: dir}), plan.Policy{})
+	w, err := e.planner().NewWork(ctx, planner.EmptyGraph(stage, &planner.Graph{Dir: dir}), planner.Policy{})
 	if err != nil {
 		return nil, err
 	}
@@ -38,7 +39,7 @@ func (e *Engine) LogSources(ctx context.Context, stage statestore.Stage, dir str
 	l.learnAll()
 	looking := reconcile.ReadOnly(reconcile.WithGate(ctx, w.Gate))
 	sources, errs := make([]tail.Source, len(addrs)), make([]error, len(addrs))
-	plan.Parallel(len(addrs), plan.Lookers, func(i int) { sources[i], errs[i] = l.logSource(looking, addrs[i]) })
+	planner.Parallel(len(addrs), planner.Lookers, func(i int) { sources[i], errs[i] = l.logSource(looking, addrs[i]) })
 	var problems []plan.Problem
 	for i, err := range errs {
 		if err != nil {
@@ -53,7 +54,7 @@ func (e *Engine) LogSources(ctx context.Context, stage statestore.Stage, dir str
 
 // loggers are what has logs in the state of a stage.
 type loggers struct {
-	*plan.Jobs
+	*planner.Jobs
 	gate    *calls.Gate
 	records map[string]*state.Entry
 	damaged map[string]error
@@ -94,10 +95,10 @@ func (l *loggers) noLogs(glob string, able map[string]bool) error {
 	if err := l.damaged[glob]; err != nil {
 		return plan.Unreadable(glob, err)
 	}
-	known := plan.KnownAddresses(l.records, l.damaged)
+	known := planner.KnownAddresses(l.records, l.damaged)
 	rec := l.records[glob]
 	if rec == nil {
-		return plan.NothingAs(glob, slices.Collect(maps.Keys(known)))
+		return planner.NothingAs(glob, slices.Collect(maps.Keys(known)))
 	}
 	k, err := l.kindOn(rec)
 	if err != nil {

@@ -14,27 +14,27 @@ import (
 // writers are the functions that assign the decision about an address, or a field of it that says what is done: which question
 // each answers, see docs/decisions/who-decides.md. A question has one writer.
 var writers = map[string]string{
-	"classifier.begin":            "what is done to a declared resource: nothing yet, until classify has what was observed",
-	"classifier.classifySleeping": "classify: it lives in a dev session alone",
-	"classifier.classifyAbsent":   "classify: there is no object",
-	"classifier.classifyFound":    "classify: there is one that no entry has",
-	"classifier.classifyAdopted":  "classify: it is taken over",
-	"classifier.classifyLive":     "classify: there is the one in state",
+	"Classifier.Begin":            "what is done to a declared resource: nothing yet, until classify has what was observed",
+	"Classifier.classifySleeping": "classify: it lives in a dev session alone",
+	"Classifier.classifyAbsent":   "classify: there is no object",
+	"Classifier.classifyFound":    "classify: there is one that no entry has",
+	"Classifier.classifyAdopted":  "classify: it is taken over",
+	"Classifier.classifyLive":     "classify: there is the one in state",
 	"Basis.compareRecord":         "classify: nothing was observed",
 	"classifyMoved":               "classify: it is of another kind or in another location",
 	"escalate":                    "classify: a path that nothing changes in place",
-	"classifier.request":          "classify: --replace",
-	"classifier.holdBack":         "classify: an upstream waits for somebody",
+	"Classifier.request":          "classify: --replace",
+	"Classifier.holdBack":         "classify: an upstream waits for somebody",
 
-	"believe": "a declared resource that a narrow plan does not observe",
-	"pass":    "a declared resource that is not selected",
+	"Believe":  "a declared resource that a narrow plan does not observe",
+	"PassOver": "a declared resource that is not selected",
 
-	"leftovers.classifyLeftover": "what is done to an undeclared resource",
-	"leftovers.classifyRetained": "classifyLeftover: it is retained",
-	"leftovers.classifyDelete":   "classifyLeftover: it is there, and is to be deleted",
+	"Leftovers.ClassifyLeftover": "what is done to an undeclared resource",
+	"Leftovers.classifyRetained": "classifyLeftover: it is retained",
+	"Leftovers.ClassifyDelete":   "classifyLeftover: it is there, and is to be deleted",
 
-	"deleteFirst.spread": "whether a replacement deletes first, and is therefore certain",
-	"Refusals.block":     "that it cannot be planned: the last word on any of them",
+	"DeleteFirst.Spread": "whether a replacement deletes first, and is therefore certain",
+	"Refusals.Block":     "that it cannot be planned: the last word on any of them",
 
 	"Draft.planBeside": "an object that carries the owner tag of an address whose entry has another one",
 	"moving.add":       "an entry that `state mv` moves",
@@ -47,7 +47,7 @@ var writers = map[string]string{
 // deletes first.
 func TestEachDecisionHasOneWriter(t *testing.T) {
 	var files []string
-	for _, folder := range []string{".", "plan", "execute", "edit"} {
+	for _, folder := range []string{".", "plan", "planner", "execute", "edit"} {
 		inside, err := filepath.Glob(filepath.Join(folder, "*.go"))
 		if err != nil || len(inside) == 0 {
 			t.Fatalf("%s: %d files, %v", folder, len(inside), err)

@@ -7,7 +7,7 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/athanor-dev/athanor/engine/plan"
+	"github.com/athanor-dev/athanor/engine/planner"
 	"github.com/athanor-dev/athanor/engine/state"
 	"github.com/athanor-dev/athanor/statestore"
 )
@@ -36,7 +36,7 @@ type checker interface {
 
 // Check examines the record of a stage: the structure of every row, one owner for each physical identity, that all which is
 // sealed opens, and what the store can prove of itself, for all of its stages. It changes nothing.
-func Check(ctx context.Context, e *plan.Planner, stage statestore.Stage) (*Checkup, error) {
+func Check(ctx context.Context, e *planner.Planner, stage statestore.Stage) (*Checkup, error) {
 	snap, err := e.Store.Load(ctx, stage)
 	if err != nil {
 		return nil, err

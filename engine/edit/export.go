@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/athanor-dev/athanor/engine/plan"
+	"github.com/athanor-dev/athanor/engine/planner"
 	"github.com/athanor-dev/athanor/engine/state"
 	"github.com/athanor-dev/athanor/reconcile"
 	"github.com/athanor-dev/athanor/statestore"
@@ -82,7 +83,7 @@ func (doc *Export) Sealed() bool {
 
 // ExportOf reads the whole record of a stage at once. What is sealed stays sealed, unless it is to be revealed. A row that cannot
 // be read is in it, with its problem.
-func ExportOf(ctx context.Context, e *plan.Planner, stage statestore.Stage, reveal bool) (*Export, error) {
+func ExportOf(ctx context.Context, e *planner.Planner, stage statestore.Stage, reveal bool) (*Export, error) {
 	snap, err := e.Store.Load(ctx, stage)
 	if err != nil {
 		return nil, err
@@ -124,7 +125,9 @@ type documents struct {
 	stage statestore.Stage
 }
 
-func documentsOf(e *plan.Planner, stage statestore.Stage) documents { return documents{e.Key, stage} }
+func documentsOf(e *planner.Planner, stage statestore.Stage) documents {
+	return documents{e.Key, stage}
+}
 
 // part is one sealed part, nil when there is none. A sealed one is opened all the same: what is exported can be read.
 func (d documents) part(what string, sealed []byte, reveal bool) (*Part, error) {

@@ -11,6 +11,7 @@ import (
 	"github.com/athanor-dev/athanor/engine/execute"
 	"github.com/athanor-dev/athanor/engine/graph"
 	"github.com/athanor-dev/athanor/engine/plan"
+	"github.com/athanor-dev/athanor/engine/planner"
 	"github.com/athanor-dev/athanor/engine/state"
 	"github.com/athanor-dev/athanor/reconcile"
 	"github.com/athanor-dev/athanor/reconcile/tree"
@@ -45,7 +46,7 @@ func (e *SerialError) Is(target error) bool { return target == ErrSerial }
 //
 // The document must be of the same stack and stage: its objects have the owner tags of that stage in the world. What is
 // revealed in it is sealed with the engine's key, so that a record can pass to another one.
-func Import(ctx context.Context, e *plan.Planner, stage statestore.Stage, doc *Export, serial *uint64) (*plan.Plan, error) {
+func Import(ctx context.Context, e *planner.Planner, stage statestore.Stage, doc *Export, serial *uint64) (*plan.Plan, error) {
 	if doc.Stack != stage.Stack || doc.Stage != stage.Name {
 		return nil, reconcile.WithHint(fmt.Errorf("the document is of %s/%s, not of %s: its objects have the owner tags of that stage", doc.Stack, doc.Stage, stage),
 			"--stack %s --stage %s", doc.Stack, doc.Stage)
@@ -73,7 +74,7 @@ func Import(ctx context.Context, e *plan.Planner, stage statestore.Stage, doc *E
 }
 
 // meant checks that the record is the version that is to be replaced.
-func meant(s *plan.Stored, doc *Export, serial *uint64, store string) error {
+func meant(s *planner.Stored, doc *Export, serial *uint64, store string) error {
 	have := s.Snap.Serial
 	switch {
 	case serial != nil && *serial != have:
@@ -194,7 +195,7 @@ func (d documents) sealedPart(what string, part *Part) ([]byte, error) {
 
 // importLines are the lines of an import. It takes out of the change what is on record already, and gives the rest the versions
 // that they replace.
-func importLines(s *plan.Stored, change *statestore.Change) []plan.Planned {
+func importLines(s *planner.Stored, change *statestore.Change) []plan.Planned {
 	var actions []plan.Planned
 	var put []statestore.Row
 	line := func(row statestore.Row, action plan.Action) {
@@ -252,7 +253,7 @@ func sameRow(a, b statestore.Row) bool {
 }
 
 // dropRest completes an import: what the document does not have goes, and what is the same is not written.
-func dropRest(s *plan.Stored, change *statestore.Change) {
+func dropRest(s *planner.Stored, change *statestore.Change) {
 	for name, sealed := range s.Snap.Meta {
 		new, stays := change.Meta[name]
 		switch {

@@ -12,6 +12,7 @@ import (
 	"github.com/athanor-dev/athanor/engine/execute"
 	"github.com/athanor-dev/athanor/engine/graph"
 	"github.com/athanor-dev/athanor/engine/plan"
+	"github.com/athanor-dev/athanor/engine/planner"
 	"github.com/athanor-dev/athanor/engine/state"
 	"github.com/athanor-dev/athanor/reconcile"
 	"github.com/athanor-dev/athanor/statestore"
@@ -27,12 +28,12 @@ type Rename struct{ From, To string }
 //
 // A move that was cut in the middle has moved the rows, which still know their earlier addresses: the next deploy
 // marks what is left, and so does the same move again.
-func Move(ctx context.Context, e *plan.Planner, stage statestore.Stage, dir string, renames []Rename) (*plan.Plan, error) {
+func Move(ctx context.Context, e *planner.Planner, stage statestore.Stage, dir string, renames []Rename) (*plan.Plan, error) {
 	w, err := e.NewEdit(ctx, stage, dir)
 	if err != nil {
 		return nil, err
 	}
-	if err := plan.BetweenStages(ctx, w); err != nil {
+	if err := planner.BetweenStages(ctx, w); err != nil {
 		return nil, err
 	}
 	m := &moving{w: w, was: maps.Clone(w.Records)}
@@ -51,7 +52,7 @@ func Move(ctx context.Context, e *plan.Planner, stage statestore.Stage, dir stri
 
 // moving is one move of records.
 type moving struct {
-	w *plan.Draft
+	w *planner.Draft
 	// was are the records as they were, by their old addresses.
 	was map[string]*state.Entry
 	// begun are the moves that an interrupted run has recorded, from old to new addresses.
@@ -164,7 +165,7 @@ func (m *moving) check(from string, moves map[string]string) {
 	case w.Damaged[from] != nil:
 		w.Wrong(from, plan.Unreadable(from, w.Damaged[from]))
 	case w.Records[from] == nil:
-		w.Wrong(from, plan.NothingAs(from, slices.Collect(maps.Keys(w.Records))))
+		w.Wrong(from, planner.NothingAs(from, slices.Collect(maps.Keys(w.Records))))
 	case w.Damaged[to] != nil, w.Records[to] != nil && !leaves:
 		w.Wrong(from, reconcile.WithHint(fmt.Errorf("%s is already in state", to), "move that one elsewhere in the same command, or forget it: athanor state rm %s", to))
 	}
@@ -192,7 +193,7 @@ func (m *moving) prepare(ctx context.Context, moves map[string]string) {
 		}
 	}
 	errs := make([]error, len(m.nodes))
-	plan.Parallel(len(m.nodes), plan.Lookers, func(i int) { errs[i] = markable(ctx, m.w.Jobs, m.nodes[i]) })
+	planner.Parallel(len(m.nodes), planner.Lookers, func(i int) { errs[i] = markable(ctx, m.w.Jobs, m.nodes[i]) })
 	for i, n := range m.nodes {
 		if errs[i] != nil {
 			m.w.Refuse(n, errs[i])
@@ -211,7 +212,7 @@ func (m *moving) add(from, to string) {
 }
 
 // markable finds out whether all things of a node can be marked with its new address.
-func markable(ctx context.Context, j *plan.Jobs, n *plan.Node) error {
+func markable(ctx context.Context, j *planner.Jobs, n *plan.Node) error {
 	for _, g := range n.Entry.Generations {
 		job, look, err := j.MarkJob(ctx, n, g, j.Mark(n.Address, g.Number))
 		switch {
@@ -257,7 +258,7 @@ func unmarked(n *plan.Node, g *state.Generation) error {
 var errNoKind = errors.New("no kind of this name is linked in")
 
 // remarkable says whether the mark of a thing can be rewritten.
-func remarkable(j *plan.Jobs, n *plan.Node, g *state.Generation, job *reconcile.Job, look reconcile.Look) error {
+func remarkable(j *planner.Jobs, n *plan.Node, g *state.Generation, job *reconcile.Job, look reconcile.Look) error {
 	kind, _ := j.Catalog.Kind(g.Kind)
 	if answer := adopt.Judge(j.EvidenceOf(n, kind.Spec(), job, look, g)); answer.Verdict != adopt.Ours {
 		return reconcile.WithHint(&adopt.OwnerError{Kind: g.Kind, Identity: look.Identity, Verdict: answer.Verdict, Owner: answer.Owner},

@@ -8,6 +8,7 @@ import (
 
 	"github.com/athanor-dev/athanor/engine/execute"
 	"github.com/athanor-dev/athanor/engine/plan"
+	"github.com/athanor-dev/athanor/engine/planner"
 	"github.com/athanor-dev/athanor/engine/state"
 	"github.com/athanor-dev/athanor/statestore"
 )
@@ -27,7 +28,7 @@ func (m *moving) apply(ctx context.Context, r *execute.Run) (statestore.Change, 
 		}
 	}
 	errs := make([]error, len(m.nodes))
-	plan.Parallel(len(m.nodes), plan.Lookers, func(i int) {
+	planner.Parallel(len(m.nodes), planner.Lookers, func(i int) {
 		if errs[i] = plan.ErrStopped; !r.Stopping() {
 			errs[i] = r.Reported(m.nodes[i], func() error { return execute.RemarkAll(ctx, r.Draft.Jobs, m.nodes[i], m.nodes[i].Address) })
 		}
@@ -73,7 +74,7 @@ func (m *moving) done(r *execute.Run) (statestore.Change, error) {
 // may be marked with, so that the next deploy does it.
 func (m *moving) undo(ctx context.Context, r *execute.Run) error {
 	failed := make([]bool, len(m.nodes))
-	plan.Parallel(len(m.nodes), plan.Lookers, func(i int) {
+	planner.Parallel(len(m.nodes), planner.Lookers, func(i int) {
 		failed[i] = execute.RemarkAll(ctx, r.Draft.Jobs, m.nodes[i], m.nodes[i].From) != nil
 	})
 	back := statestore.Change{Move: map[string]string{}}

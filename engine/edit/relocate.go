@@ -12,6 +12,7 @@ import (
 	"github.com/athanor-dev/athanor/engine/execute"
 	"github.com/athanor-dev/athanor/engine/graph"
 	"github.com/athanor-dev/athanor/engine/plan"
+	"github.com/athanor-dev/athanor/engine/planner"
 	"github.com/athanor-dev/athanor/engine/state"
 	"github.com/athanor-dev/athanor/reconcile"
 	"github.com/athanor-dev/athanor/statestore"
@@ -44,7 +45,7 @@ type Relocation struct {
 // relocationEnd is one end while the relocation is planned and applied.
 type relocationEnd struct {
 	StageEnd
-	w      *plan.Draft
+	w      *planner.Draft
 	plan   *plan.Plan
 	run    *execute.Run
 	inner  *relocationEnd  // the end whose lease is taken after this one's
@@ -72,7 +73,7 @@ func (m *Relocation) plan(ctx context.Context) error {
 			return err
 		}
 	}
-	if err := plan.BetweenStages(ctx, m.from.w); err != nil && !errors.Is(err, plan.ErrRefused) { // what is refused may be this very move
+	if err := planner.BetweenStages(ctx, m.from.w); err != nil && !errors.Is(err, plan.ErrRefused) { // what is refused may be this very move
 		return err
 	}
 	m.moves, m.begun, m.nodes = map[string]string{}, map[string]bool{}, nil
@@ -119,7 +120,7 @@ func (m *Relocation) check(from, to string) error {
 		m.begun[from] = true
 		return nil
 	case rec == nil:
-		return plan.NothingAs(from, slices.Collect(maps.Keys(source.Records)))
+		return planner.NothingAs(from, slices.Collect(maps.Keys(source.Records)))
 	case arrived != nil:
 		return reconcile.WithHint(fmt.Errorf("%s has %s already", m.to.Stage, to), "choose another address there")
 	case rec.MovingFrom != "":
@@ -180,7 +181,7 @@ func (m *Relocation) prepare(ctx context.Context) {
 		m.nodes = append(m.nodes, pair)
 	}
 	errs := make([]error, len(m.nodes))
-	plan.Parallel(len(m.nodes), plan.Lookers, func(i int) {
+	planner.Parallel(len(m.nodes), planner.Lookers, func(i int) {
 		if m.nodes[i].source != nil {
 			errs[i] = m.leavable(ctx, m.nodes[i])
 		}
@@ -237,7 +238,7 @@ func (m *Relocation) tagless(n *plan.Node, g *state.Generation) error {
 }
 
 // judgedHere is the verdict on an object by the owner tag of its own stage, whatever the job would write.
-func judgedHere(j *plan.Jobs, n *plan.Node, g *state.Generation, job *reconcile.Job, look reconcile.Look) adopt.Answer {
+func judgedHere(j *planner.Jobs, n *plan.Node, g *state.Generation, job *reconcile.Job, look reconcile.Look) adopt.Answer {
 	kind, _ := j.Catalog.Kind(g.Kind)
 	evidence := j.EvidenceOf(n, kind.Spec(), job, look, g)
 	evidence.Tag = j.Mark(n.Address, g.Number)

@@ -8,6 +8,7 @@ import (
 	"github.com/athanor-dev/athanor/adopt"
 	"github.com/athanor-dev/athanor/engine/execute"
 	"github.com/athanor-dev/athanor/engine/plan"
+	"github.com/athanor-dev/athanor/engine/planner"
 	"github.com/athanor-dev/athanor/engine/state"
 	"github.com/athanor-dev/athanor/reconcile"
 	"github.com/athanor-dev/athanor/statestore"
@@ -51,7 +52,7 @@ func (m *Relocation) carry(ctx context.Context) error {
 	}
 	tags := reconcile.WithGate(ctx, m.to.run.Draft.Gate)
 	errs := make([]error, len(m.nodes))
-	plan.Parallel(len(m.nodes), plan.Lookers, func(i int) {
+	planner.Parallel(len(m.nodes), planner.Lookers, func(i int) {
 		if errs[i] = plan.ErrStopped; !m.stopping() {
 			errs[i] = m.to.run.Reported(m.nodes[i].target, func() error { return m.retag(tags, m.nodes[i], true) })
 		}
@@ -176,7 +177,7 @@ func (m *Relocation) giveUp(ctx context.Context) error {
 func (m *Relocation) turnBack(ctx context.Context) error {
 	tags := reconcile.WithGate(ctx, m.from.run.Draft.Gate)
 	errs := make([]error, len(m.nodes))
-	plan.Parallel(len(m.nodes), plan.Lookers, func(i int) { errs[i] = m.retag(tags, m.nodes[i], false) })
+	planner.Parallel(len(m.nodes), planner.Lookers, func(i int) { errs[i] = m.retag(tags, m.nodes[i], false) })
 	if err := errors.Join(errs...); err != nil {
 		return reconcile.WithHint(err, "both stages have it now; the same command finishes the move")
 	}

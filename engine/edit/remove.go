@@ -9,6 +9,7 @@ import (
 	"github.com/athanor-dev/athanor/engine/execute"
 	"github.com/athanor-dev/athanor/engine/graph"
 	"github.com/athanor-dev/athanor/engine/plan"
+	"github.com/athanor-dev/athanor/engine/planner"
 	"github.com/athanor-dev/athanor/reconcile"
 	"github.com/athanor-dev/athanor/statestore"
 )
@@ -16,22 +17,22 @@ import (
 // Remove says what would be forgotten: the records of addresses, or of globs as --target takes them. The world is not
 // touched, and not even looked at: what the records are about stays as it is, with its marks. A record that another one needs is
 // refused, unless that one goes too. Damaged records can be removed like any other.
-func Remove(ctx context.Context, e *plan.Planner, stage statestore.Stage, globs []string) (*plan.Plan, error) {
+func Remove(ctx context.Context, e *planner.Planner, stage statestore.Stage, globs []string) (*plan.Plan, error) {
 	w, err := e.NewEdit(ctx, stage, "")
 	if err != nil {
 		return nil, err
 	}
-	locations, err := plan.OpenUnsearched(w.Snap, w.Key)
+	locations, err := planner.OpenUnsearched(w.Snap, w.Key)
 	if err != nil {
 		return nil, err
 	}
 	gone, idle := matched(w.Known(), globs)
-	named := func(l plan.Unsearched) bool { return slices.Contains(globs, l.Name) }
+	named := func(l planner.Unsearched) bool { return slices.Contains(globs, l.Name) }
 	idle = slices.DeleteFunc(idle, func(glob string) bool {
-		return slices.ContainsFunc(locations, func(l plan.Unsearched) bool { return l.Name == glob })
+		return slices.ContainsFunc(locations, func(l planner.Unsearched) bool { return l.Name == glob })
 	})
 	for _, glob := range idle {
-		w.Wrong("", plan.NothingAs(glob, slices.Collect(maps.Keys(w.Known()))))
+		w.Wrong("", planner.NothingAs(glob, slices.Collect(maps.Keys(w.Known()))))
 	}
 	var actions []plan.Planned
 	for _, addr := range slices.Sorted(maps.Keys(gone)) {
@@ -49,7 +50,7 @@ func Remove(ctx context.Context, e *plan.Planner, stage statestore.Stage, globs 
 	}
 	var end statestore.Change
 	if slices.ContainsFunc(locations, named) {
-		end.Meta = map[string][]byte{plan.UnsearchedFact: plan.SealUnsearched(slices.DeleteFunc(locations, named), stage, w.Key)}
+		end.Meta = map[string][]byte{planner.UnsearchedFact: planner.SealUnsearched(slices.DeleteFunc(locations, named), stage, w.Key)}
 	}
 	apply := func(ctx context.Context, r *execute.Run) (statestore.Change, error) { return end, remove(ctx, r, gone) }
 	return w.EditPlan(actions, &execute.StateEdit{Apply: apply}, func(ctx context.Context) (*plan.Plan, error) { return Remove(ctx, e, stage, globs) })

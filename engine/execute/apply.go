@@ -16,13 +16,14 @@ import (
 	"github.com/athanor-dev/athanor/engine/calls"
 	"github.com/athanor-dev/athanor/engine/durations"
 	"github.com/athanor-dev/athanor/engine/plan"
+	"github.com/athanor-dev/athanor/engine/planner"
 	"github.com/athanor-dev/athanor/reconcile"
 	"github.com/athanor-dev/athanor/statestore"
 )
 
 // Runner applies the plans of a planner.
 type Runner struct {
-	*plan.Planner
+	*planner.Planner
 	// Remember makes it durable on this machine which store the stage has, before the first change of a run. Nil: nothing is
 	// remembered.
 	Remember func(ctx context.Context, store string) error
@@ -39,7 +40,7 @@ type Runner struct {
 // RunOptions say how a run goes.
 type RunOptions struct {
 	// Graph is the program of a plan that was read from a document, Plan how that is planned again.
-	Graph *plan.Graph
+	Graph *planner.Graph
 	Plan  plan.PlanOptions
 	// Approve is asked again when the state moved between planning and the lease and the new plan differs. Nil: not approved.
 	Approve func(*plan.Plan) bool
@@ -56,13 +57,13 @@ type RunOptions struct {
 func (e *Runner) Apply(ctx context.Context, p *plan.Plan, o RunOptions) (*Result, error) {
 	started := time.Now()
 	announced, resumed := p, false
-	if plan.DraftOf(p) == nil {
+	if planner.DraftOf(p) == nil {
 		var err error
 		if p, resumed, err = e.Derive(ctx, announced, o.Graph, o.Plan); err != nil {
 			return nil, err
 		}
 	}
-	w := plan.DraftOf(p)
+	w := planner.DraftOf(p)
 	if err := w.Refused(); err != nil {
 		return nil, err
 	}
@@ -79,7 +80,7 @@ func (e *Runner) Apply(ctx context.Context, p *plan.Plan, o RunOptions) (*Result
 	r.hold(announced, resumed)
 	if announced != p {
 		var err error
-		if r.document, err = plan.DocumentID(e.Key, announced); err != nil {
+		if r.document, err = planner.DocumentID(e.Key, announced); err != nil {
 			return nil, err
 		}
 	}
@@ -89,7 +90,7 @@ func (e *Runner) Apply(ctx context.Context, p *plan.Plan, o RunOptions) (*Result
 // Run is one application of a plan.
 type Run struct {
 	Runner  *Runner
-	Draft   *plan.Draft
+	Draft   *planner.Draft
 	Plan    *plan.Plan
 	o       RunOptions
 	id      string
@@ -223,8 +224,8 @@ func (r *Run) replan(ctx context.Context) error {
 	if !samePlans(p, r.Plan) && (r.o.Approve == nil || !r.o.Approve(p)) {
 		return cmp.Or(reconcile.Interrupted(ctx, nil), plan.ErrNotApproved)
 	}
-	plan.DraftOf(p).Gate.Hold(&calls.Lease{Journal: r.Journal, Stopping: r.Stopping})
-	r.Plan, r.Draft = p, plan.DraftOf(p)
+	planner.DraftOf(p).Gate.Hold(&calls.Lease{Journal: r.Journal, Stopping: r.Stopping})
+	r.Plan, r.Draft = p, planner.DraftOf(p)
 	r.hold(p, false)
 	return nil
 }
@@ -256,7 +257,7 @@ func (r *Run) prelude(ctx context.Context) error {
 		}
 		switch {
 		case plan.IsFound(n):
-			n.Entry = plan.Recovered(n, r.Draft.Nodes, r.Draft.FindsOwn())
+			n.Entry = planner.Recovered(n, r.Draft.Nodes, r.Draft.FindsOwn())
 			r.Draft.Owners.Change(nil, n.Entry)
 			n.Others = nil
 			if n.Plan.Generation == 0 {
@@ -332,7 +333,7 @@ func first(a, b map[string]any) map[string]any {
 }
 
 // stale reports that the record of a settled thing differs from its declaration in what no look shows.
-func stale(w *plan.Draft, n *plan.Node) bool {
+func stale(w *planner.Draft, n *plan.Node) bool {
 	if n.Entry == nil || n.Was != nil || !w.IsSelected(n) || n.Plan.Action != plan.Unchanged && n.Plan.Action != plan.Wait {
 		return false
 	}
@@ -346,7 +347,7 @@ func (l *ledger) needs(n *plan.Node) []string {
 }
 
 // anythingToDo reports whether applying would write anything at all.
-func anythingToDo(ctx context.Context, w *plan.Draft, p *plan.Plan) bool {
+func anythingToDo(ctx context.Context, w *planner.Draft, p *plan.Plan) bool {
 	if p.Pending() || len(w.Moved) > 0 {
 		return true
 	}

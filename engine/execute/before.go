@@ -9,6 +9,7 @@ import (
 	"github.com/athanor-dev/athanor/engine/observe"
 	"github.com/athanor-dev/athanor/engine/plan"
 	"github.com/athanor-dev/athanor/engine/plan/operation"
+	"github.com/athanor-dev/athanor/engine/planner"
 	"github.com/athanor-dev/athanor/engine/state"
 	"github.com/athanor-dev/athanor/reconcile"
 )
@@ -32,7 +33,7 @@ func (m *maker) previewMake(ctx context.Context, n *plan.Node) (bool, error) {
 	if g == nil {
 		g = &state.Generation{Number: max(n.Look.Owner.Generation, 1), Kind: n.Spec.Type, Location: n.Access.Place}
 	}
-	job, err := m.DeclaredJob(ctx, n, plan.Target{Gen: g, Number: g.Number, Slot: g.Slot, Final: n.Files == plan.FilesKnown})
+	job, err := m.DeclaredJob(ctx, n, planner.Target{Gen: g, Number: g.Number, Slot: g.Slot, Final: n.Files == plan.FilesKnown})
 	if err != nil {
 		return false, err
 	}
@@ -63,14 +64,14 @@ func (m *maker) previewMake(ctx context.Context, n *plan.Node) (bool, error) {
 
 // previewCreate finds out whether something is there already that the plan did not see.
 func (m *maker) previewCreate(ctx context.Context, n *plan.Node) error {
-	job, err := m.DeclaredJob(ctx, n, plan.Target{Number: n.NextNumber(), Final: n.Files == plan.FilesKnown})
+	job, err := m.DeclaredJob(ctx, n, planner.Target{Number: n.NextNumber(), Final: n.Files == plan.FilesKnown})
 	if err != nil {
 		return err
 	}
 	if !job.Named && n.Job != nil {
 		job.Name = n.Job.Name
 	}
-	if !plan.Findable(job) {
+	if !planner.Findable(job) {
 		return nil
 	}
 	look, err := observe.See(ctx, n.Kind, job)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/athanor-dev/athanor/adopt"
 	"github.com/athanor-dev/athanor/engine/plan"
+	"github.com/athanor-dev/athanor/engine/planner"
 	"github.com/athanor-dev/athanor/reconcile"
 	"github.com/athanor-dev/athanor/reconcile/tree"
 	"github.com/athanor-dev/athanor/statestore"
@@ -20,7 +21,7 @@ type collecting struct {
 	plan.DevRules
 	works    *worker
 	leftover []*plan.Node
-	stored   *plan.Stored // what needs what, as it was before the run
+	stored   *planner.Stored // what needs what, as it was before the run
 }
 
 // collect takes away what is condemned and what is no longer declared, those that need others first, as long

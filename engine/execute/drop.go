@@ -11,6 +11,7 @@ import (
 	"github.com/athanor-dev/athanor/engine/observe"
 	"github.com/athanor-dev/athanor/engine/plan"
 	"github.com/athanor-dev/athanor/engine/plan/operation"
+	"github.com/athanor-dev/athanor/engine/planner"
 	"github.com/athanor-dev/athanor/engine/state"
 	"github.com/athanor-dev/athanor/reconcile"
 	"github.com/athanor-dev/athanor/statestore"
@@ -18,7 +19,7 @@ import (
 
 // deleter deletes objects, each after it has read that the object is there, still ours, and announced to go.
 type deleter struct {
-	*plan.Jobs
+	*planner.Jobs
 	*agreement
 	*ledger
 	*report
@@ -109,7 +110,7 @@ func (c *creator) compareLate(ctx context.Context, n *plan.Node) error {
 	if g == nil {
 		g = &state.Generation{Number: max(n.Look.Owner.Generation, 1), Kind: n.Spec.Type, Location: n.Access.Place}
 	}
-	job, err := c.DeclaredJob(ctx, n, plan.Target{Gen: g, Number: g.Number, Slot: g.Slot, Final: n.Files == plan.FilesKnown})
+	job, err := c.DeclaredJob(ctx, n, planner.Target{Gen: g, Number: g.Number, Slot: g.Slot, Final: n.Files == plan.FilesKnown})
 	if err != nil {
 		return err
 	}
@@ -218,10 +219,10 @@ func (d *deleter) checkDelete(ctx context.Context, n *plan.Node, g *state.Genera
 	look, err := d.seen(ctx, kind, job)
 	may, could := d.guards.Unread(n, g, kind.Spec())
 	switch {
-	case plan.FailsToRead(ctx, err) && may:
+	case planner.FailsToRead(ctx, err) && may:
 		d.emit(plan.Event{Type: plan.EventWarning, Address: n.Address, Kind: g.Kind, Note: "it cannot be read, and is deleted by its identity in state: " + err.Error()})
 		return false, d.permits(n, d.proposed(n, operation.Remove, g, reconcile.Look{Identity: g.Identity, Holds: job.MayDelete && kind.Spec().HoldsData}))
-	case plan.FailsToRead(ctx, err) && could:
+	case planner.FailsToRead(ctx, err) && could:
 		return false, plan.UnreadHint(n, err)
 	case err != nil || look.Absent:
 		return look.Absent && !kind.Spec().Tidies, err

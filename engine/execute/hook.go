@@ -15,6 +15,7 @@ import (
 	"github.com/athanor-dev/athanor/engine/graph"
 	"github.com/athanor-dev/athanor/engine/plan"
 	"github.com/athanor-dev/athanor/engine/plan/operation"
+	"github.com/athanor-dev/athanor/engine/planner"
 	"github.com/athanor-dev/athanor/reconcile"
 	"github.com/athanor-dev/athanor/statestore"
 )
@@ -25,8 +26,8 @@ type worker struct {
 	*agreement
 	gate  *calls.Gate
 	stage statestore.Stage
-	hooks map[string]func(context.Context, plan.HookInfo) error // of the program, by id
-	dir   string                                                // in which hook commands run
+	hooks map[string]func(context.Context, planner.HookInfo) error // of the program, by id
+	dir   string                                                   // in which hook commands run
 	// runHook runs the command of a hook; nil: the engine does.
 	runHook func(*exec.Cmd) (output []byte, err error)
 	// stopping says that nothing new may start.
@@ -90,7 +91,7 @@ func (w *worker) hook(ctx context.Context, n *plan.Node, action plan.Action, h g
 		return err
 	}
 	calls.Began(ctx, true)
-	info := plan.HookInfo{Stack: w.stage.Stack, Stage: w.stage.Name, Address: n.Address, Kind: n.Spec.Type, Action: action, Attrs: attrs}
+	info := planner.HookInfo{Stack: w.stage.Stack, Stage: w.stage.Name, Address: n.Address, Kind: n.Spec.Type, Action: action, Attrs: attrs}
 	var err error
 	if h.Func != "" {
 		f, ok := w.hooks[h.Func]
@@ -110,7 +111,7 @@ func (w *worker) hook(ctx context.Context, n *plan.Node, action plan.Action, h g
 }
 
 // runCommand runs a hook command in the stack's directory. Its output is part of the error alone.
-func (w *worker) runCommand(ctx context.Context, line string, info plan.HookInfo) error {
+func (w *worker) runCommand(ctx context.Context, line string, info planner.HookInfo) error {
 	cmd := exec.CommandContext(ctx, "sh", "-c", line)
 	cmd.Dir = w.dir
 	cmd.Env = append(os.Environ(),

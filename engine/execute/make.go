@@ -12,6 +12,7 @@ import (
 	"github.com/athanor-dev/athanor/adopt"
 	"github.com/athanor-dev/athanor/engine/plan"
 	"github.com/athanor-dev/athanor/engine/plan/operation"
+	"github.com/athanor-dev/athanor/engine/planner"
 	"github.com/athanor-dev/athanor/engine/state"
 	"github.com/athanor-dev/athanor/reconcile"
 	"github.com/athanor-dev/athanor/reconcile/tree"
@@ -38,7 +39,7 @@ type creator struct {
 // maker does what the plan says of a declared node: it creates, changes, replaces and takes over.
 type maker struct {
 	*creator
-	builder *plan.Builder
+	builder *planner.Builder
 }
 
 // make does what the plan says of a declared node. It reports whether somebody else must act before it is ready.
@@ -99,7 +100,7 @@ func (m *maker) makeLive(ctx context.Context, n *plan.Node) (bool, error) {
 	if g == nil {
 		g = m.taken(n, rec)
 	}
-	job, err := m.DeclaredJob(ctx, n, plan.Target{Gen: g, Number: g.Number, Slot: g.Slot, Final: true})
+	job, err := m.DeclaredJob(ctx, n, planner.Target{Gen: g, Number: g.Number, Slot: g.Slot, Final: true})
 	if err != nil {
 		return false, err
 	}
@@ -185,7 +186,7 @@ func (c *creator) nameRetained(n *plan.Node, g *state.Generation, err error) boo
 }
 
 func (c *creator) settleNew(ctx context.Context, n *plan.Node, rec *state.Entry, g *state.Generation) (bool, error) {
-	job, err := c.DeclaredJob(ctx, n, plan.Target{Gen: g, Number: g.Number, Slot: g.Slot, Final: true})
+	job, err := c.DeclaredJob(ctx, n, planner.Target{Gen: g, Number: g.Number, Slot: g.Slot, Final: true})
 	if err != nil {
 		return false, err
 	}

@@ -6,12 +6,13 @@ import (
 
 	"github.com/athanor-dev/athanor/adopt"
 	"github.com/athanor-dev/athanor/engine/plan"
+	"github.com/athanor-dev/athanor/engine/planner"
 	"github.com/athanor-dev/athanor/engine/state"
 	"github.com/athanor-dev/athanor/reconcile"
 )
 
 // remark writes a mark on a thing, where it can carry one, is there and is ours, and changes nothing else of it.
-func remark(ctx context.Context, j *plan.Jobs, n *plan.Node, g *state.Generation, mark reconcile.Mark) error {
+func remark(ctx context.Context, j *planner.Jobs, n *plan.Node, g *state.Generation, mark reconcile.Mark) error {
 	job, look, err := j.MarkJob(ctx, n, g, mark)
 	if err != nil || job == nil || look.Absent {
 		return err
@@ -28,7 +29,7 @@ func remark(ctx context.Context, j *plan.Jobs, n *plan.Node, g *state.Generation
 }
 
 // RemarkAll tags all objects of a node with an address.
-func RemarkAll(ctx context.Context, j *plan.Jobs, n *plan.Node, addr string) error {
+func RemarkAll(ctx context.Context, j *planner.Jobs, n *plan.Node, addr string) error {
 	for _, g := range n.Entry.Generations {
 		if err := remark(ctx, j, n, g, j.Mark(addr, g.Number)); err != nil {
 			return err

@@ -3,7 +3,7 @@ package execute
 import (
 	"path/filepath"
 
-	"github.com/athanor-dev/athanor/engine/plan"
+	"github.com/athanor-dev/athanor/engine/planner"
 	"github.com/athanor-dev/athanor/engine/state"
 	"github.com/athanor-dev/athanor/statestore"
 	"github.com/athanor-dev/athanor/statestore/seal"
@@ -17,7 +17,7 @@ const dirFact = "dir"
 func (r *Run) introduction() map[string][]byte {
 	meta := map[string][]byte{}
 	if r.document != "" {
-		meta[plan.ApplyingFact] = state.SealFact(r.Draft.Stage, r.Runner.Key, plan.ApplyingFact, map[string]any{"plan": r.document, "run": r.id})
+		meta[planner.ApplyingFact] = state.SealFact(r.Draft.Stage, r.Runner.Key, planner.ApplyingFact, map[string]any{"plan": r.document, "run": r.id})
 	}
 	r.Draft.Missed.Fact(meta, r.Draft.Snap, r.Runner.Key)
 	if r.Draft.Policy.Waives || r.Runner.Root == "" || r.Draft.Graph.Dir == "" {

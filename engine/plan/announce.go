@@ -14,25 +14,25 @@ import (
 // Acts reports a kind that acts on the outside when it is created, although nothing but its state is kept.
 func Acts(spec *reconcile.Spec) bool { return spec.Rerun || spec.InDev }
 
-// announcer lists what decisions lead to.
-type announcer struct {
-	catalog *reconcile.Catalog
-	// unobserved: what is there was not read.
-	unobserved bool
-	// mayDelete reports whether users' data may go with the object of a node, deletedWith returns the resource whose deletion
+// Announcer lists what decisions lead to.
+type Announcer struct {
+	Catalog *reconcile.Catalog
+	// Unobserved: what is there was not read.
+	Unobserved bool
+	// MayDelete reports whether users' data may go with the object of a node, deletedWith returns the resource whose deletion
 	// takes a generation along.
-	mayDelete   func(*Node) bool
-	deletedWith func(*Node, uint64) *Node
+	MayDelete   func(*Node) bool
+	DeletedWith func(*Node, uint64) *Node
 }
 
 // announce lists the operations that a decision leads to: what is not listed here is not done.
-func (a announcer) announce(n *Node) []operation.Step {
+func (a Announcer) announce(n *Node) []operation.Step {
 	var operations []operation.Operation
 	switch n.Plan.Action {
 	case Unchanged, Wait, Blocked:
 		return nil
 	case Delete:
-		own := slices.DeleteFunc(slices.Clone(n.Entry.Generations), func(g *state.Generation) bool { return a.deletedWith(n, g.Number) != nil })
+		own := slices.DeleteFunc(slices.Clone(n.Entry.Generations), func(g *state.Generation) bool { return a.DeletedWith(n, g.Number) != nil })
 		operations = a.removals(n, own)
 		if len(own) > 0 {
 			operations = append(operations, hookOperations(n)...)
@@ -46,7 +46,7 @@ func (a announcer) announce(n *Node) []operation.Step {
 }
 
 // making lists the operations of a declared resource.
-func (a announcer) making(n *Node) []operation.Operation {
+func (a Announcer) making(n *Node) []operation.Operation {
 	if n.Spec.Recorded {
 		return a.stateOnly(n)
 	}
@@ -70,7 +70,7 @@ func (a announcer) making(n *Node) []operation.Operation {
 }
 
 // stateOnly lists the operations of a kind that has no object: it acts, or is only written down.
-func (a announcer) stateOnly(n *Node) []operation.Operation {
+func (a Announcer) stateOnly(n *Node) []operation.Operation {
 	if !Acts(n.Spec) {
 		return []operation.Operation{{Verb: operation.Write}}
 	}
@@ -95,7 +95,7 @@ func RunDigest(job *reconcile.Job) string {
 
 // creating lists what a creation may do: make the object, finish or give up one that an earlier run began, and take what
 // could not be looked for.
-func (a announcer) creating(n *Node, object state.Object) []operation.Operation {
+func (a Announcer) creating(n *Node, object state.Object) []operation.Operation {
 	number := uint64(1)
 	if n.Entry != nil {
 		number = n.Entry.NextNumber()
@@ -131,7 +131,7 @@ func taken(object state.Object) []operation.Operation {
 }
 
 // taking lists the taking over of an object that the state does not know.
-func (a announcer) taking(n *Node, object state.Object) []operation.Operation {
+func (a Announcer) taking(n *Node, object state.Object) []operation.Operation {
 	if n.Look.Absent || n.Present() != nil {
 		return nil
 	}
@@ -139,7 +139,7 @@ func (a announcer) taking(n *Node, object state.Object) []operation.Operation {
 }
 
 // resuming lists how a creation goes on that an earlier run began.
-func (a announcer) resuming(n *Node, object state.Object) []operation.Operation {
+func (a Announcer) resuming(n *Node, object state.Object) []operation.Operation {
 	c := n.Entry.Candidate()
 	if c == nil {
 		return nil
@@ -150,13 +150,13 @@ func (a announcer) resuming(n *Node, object state.Object) []operation.Operation 
 }
 
 // replacing lists the deletion of what a new object takes the place of.
-func (a announcer) replacing(n *Node) []operation.Operation {
+func (a Announcer) replacing(n *Node) []operation.Operation {
 	if n.Entry.Live() == nil {
 		if n.Look.Absent || n.Entry.Candidate() != nil {
 			return nil // a candidate is given up with its creation
 		}
 		object := state.Object{Kind: n.Spec.Type, Location: n.Access.Place, Identity: n.Look.Identity}
-		return []operation.Operation{deletion(n.Decl.Options.Retain, operation.Operation{Object: object, Generation: n.Plan.Generation, May: n.Plan.May, Data: a.mayDelete(n)})}
+		return []operation.Operation{deletion(n.Decl.Options.Retain, operation.Operation{Object: object, Generation: n.Plan.Generation, May: n.Plan.May, Data: a.MayDelete(n)})}
 	}
 	live := n.Entry.Live()
 	o := a.removals(n, []*state.Generation{live})[0]
@@ -184,12 +184,12 @@ func removal(g *state.Generation, may bool) operation.Operation {
 }
 
 // removals lists the deletion of generations.
-func (a announcer) removals(n *Node, gens []*state.Generation) []operation.Operation {
+func (a Announcer) removals(n *Node, gens []*state.Generation) []operation.Operation {
 	var operations []operation.Operation
 	for _, g := range gens {
 		o := removal(g, false)
-		o.Data = a.mayDelete(n)
-		if kind, ok := a.catalog.Kind(g.Kind); ok && kind.Spec().Recorded {
+		o.Data = a.MayDelete(n)
+		if kind, ok := a.Catalog.Kind(g.Kind); ok && kind.Spec().Recorded {
 			o.Verb = operation.Write
 			if Acts(kind.Spec()) {
 				o.Verb = operation.Undo
@@ -201,7 +201,7 @@ func (a announcer) removals(n *Node, gens []*state.Generation) []operation.Opera
 }
 
 // releases lists what is done where a resource is no longer managed: its live object stays.
-func (a announcer) releases(n *Node) []operation.Operation {
+func (a Announcer) releases(n *Node) []operation.Operation {
 	live := n.Entry.Live()
 	operations := []operation.Operation{{Verb: operation.Detach}}
 	for _, g := range n.Entry.Generations {
@@ -216,7 +216,7 @@ func (a announcer) releases(n *Node) []operation.Operation {
 }
 
 // settings lists the changes in place: those that the comparison showed, and what is known later.
-func (a announcer) settings(n *Node, object state.Object) []operation.Operation {
+func (a Announcer) settings(n *Node, object state.Object) []operation.Operation {
 	var operations []operation.Operation
 	for _, s := range n.Look.Steps {
 		if s.Replaces && !s.Unknown {
@@ -224,7 +224,7 @@ func (a announcer) settings(n *Node, object state.Object) []operation.Operation 
 		}
 		operations = append(operations, setting(object, s, n.Plan.Action == Replace))
 	}
-	if a.unobserved {
+	if a.Unobserved {
 		for _, r := range n.Plan.Reasons {
 			operations = append(operations, operation.Operation{Verb: operation.Set, Object: object, Path: r.Path, May: true})
 		}
@@ -264,12 +264,12 @@ func hookOperations(n *Node) []operation.Operation {
 }
 
 // condemnedStep announces the deletion of one object that was left behind, or its release.
-func (a announcer) condemnedStep(n *Node, line *Planned) []operation.Step {
+func (a Announcer) condemnedStep(n *Node, line *Planned) []operation.Step {
 	g := &state.Generation{Number: line.Generation, Kind: line.Kind, Location: line.Place, Identity: line.Identity}
 	operations := a.removals(n, []*state.Generation{g})
 	switch line.Action {
 	case Delete:
-		if a.deletedWith(n, g.Number) != nil {
+		if a.DeletedWith(n, g.Number) != nil {
 			operations = nil // it has no deletion of its own
 		}
 	case Forget:

@@ -10,10 +10,10 @@ import (
 	"github.com/athanor-dev/athanor/reconcile/tree"
 )
 
-// arrange opens cycles, those first that were opened at the last deploy as the entries say, and orders the nodes so that each
+// Arrange opens cycles, those first that were opened at the last deploy as the entries say, and orders the nodes so that each
 // comes after what it needs. The order is the same for the same graph.
-func (x *Index) arrange(entries map[string]*state.Entry) error {
-	all := slices.Concat(x.reads, x.Declared)
+func (x *Index) Arrange(entries map[string]*state.Entry) error {
+	all := slices.Concat(x.Reads, x.Declared)
 	edges := 0
 	for _, n := range all {
 		edges += len(n.Needs)
@@ -28,7 +28,7 @@ func (x *Index) arrange(entries map[string]*state.Entry) error {
 	var problems []Problem
 	for _, component := range components(all) {
 		if err := c.openCycle(component); err != nil {
-			problems = append(problems, Problem{Address: component[0].Address, Source: component[0].source(), Err: err})
+			problems = append(problems, Problem{Address: component[0].Address, Source: component[0].Source(), Err: err})
 		}
 	}
 	if len(problems) > 0 {
@@ -182,7 +182,7 @@ type lateEdge struct {
 func (n *Declaration) lateEdges(component []*Node) []lateEdge {
 	var edges []lateEdge
 	for _, up := range n.Ups {
-		if paths, late := n.latePaths(up.Address); late && slices.Contains(component, up) {
+		if paths, late := n.LatePaths(up.Address); late && slices.Contains(component, up) {
 			edges = append(edges, lateEdge{up.Address, paths})
 		}
 	}
@@ -194,9 +194,9 @@ func wasCut(entry *state.Entry, e lateEdge) bool {
 	return entry != nil && slices.Equal(entry.Cut[e.up], e.paths)
 }
 
-// latePaths are the paths through which n refers to up, and whether each may be left out at creation. A
+// LatePaths are the paths through which n refers to up, and whether each may be left out at creation. A
 // dependsOn cannot be left out.
-func (n *Declaration) latePaths(up string) ([]tree.Path, bool) {
+func (n *Declaration) LatePaths(up string) ([]tree.Path, bool) {
 	if n.Decl != nil && slices.Contains(n.Decl.Options.DependsOn, up) {
 		return nil, false
 	}

@@ -68,22 +68,22 @@ type filesKnowledge int
 
 const (
 	FilesKnown   filesKnowledge = iota // they are what lies there
-	filesAwaited                       // something that writes files comes before: what becomes of it is not decided yet
+	FilesAwaited                       // something that writes files comes before: what becomes of it is not decided yet
 	FilesLater                         // something that comes before writes them in this run
 )
 
-// writesFiles reports whether the work of a node may write files: it does so itself, or its hooks do.
-func (n *Declaration) writesFiles() bool {
+// WritesFiles reports whether the work of a node may write files: it does so itself, or its hooks do.
+func (n *Declaration) WritesFiles() bool {
 	return n.Spec.WritesFiles || n.Decl != nil && len(n.Decl.Options.Before)+len(n.Decl.Options.After) > 0
 }
 
-// buildsItself reports whether hooks run before a node is prepared.
-func (n *Declaration) buildsItself() bool {
+// BuildsItself reports whether hooks run before a node is prepared.
+func (n *Declaration) BuildsItself() bool {
 	return n.Spec.Prepares && n.Decl != nil && n.Was == nil && len(n.Decl.Options.Before) > 0
 }
 
-// isPending reports whether a run will do the work of a planned node.
-func isPending(p *Planned) bool {
+// IsPending reports whether a run will do the work of a planned node.
+func IsPending(p *Planned) bool {
 	if p == nil {
 		return false
 	}
@@ -105,7 +105,7 @@ func (n *Declaration) Writers(which func(*Node) bool) []*Node {
 			continue
 		}
 		seen[up] = true
-		if up.writesFiles() && which(up) {
+		if up.WritesFiles() && which(up) {
 			writers = append(writers, up)
 		}
 		queue = slices.Concat(queue, up.Ups)
@@ -113,9 +113,9 @@ func (n *Declaration) Writers(which func(*Node) bool) []*Node {
 	return writers
 }
 
-// unprepared is the error of a node that cannot be prepared. What may have been written before, and is not there any more,
+// Unprepared is the error of a node that cannot be prepared. What may have been written before, and is not there any more,
 // can be written again.
-func (n *Declaration) unprepared(err error) error {
+func (n *Declaration) Unprepared(err error) error {
 	err = fmt.Errorf("prepare: %w", err)
 	if ups := n.Writers(func(up *Node) bool { return up.Spec.Rerun }); len(ups) > 0 {
 		return reconcile.WithHint(err, "if %s writes them, --replace %s runs it again", ups[0].Address, ups[0].Address)
@@ -123,8 +123,8 @@ func (n *Declaration) unprepared(err error) error {
 	return err
 }
 
-// unknownFiles are the paths of a job that are known later, with those that name files which are written in this run.
-func (n *Declaration) unknownFiles(job *reconcile.Job) map[tree.Path]bool {
+// UnknownFiles are the paths of a job that are known later, with those that name files which are written in this run.
+func (n *Declaration) UnknownFiles(job *reconcile.Job) map[tree.Path]bool {
 	unknown := maps.Clone(job.Unknown)
 	if unknown == nil {
 		unknown = map[tree.Path]bool{}
@@ -145,7 +145,7 @@ func (n *Node) filesNote(path tree.Path) string {
 	if n.Files != FilesLater || !slices.ContainsFunc(slices.Concat(n.Spec.Files, n.Spec.FilesAt), path.Overlaps) {
 		return ""
 	}
-	if ups := n.Writers(func(up *Node) bool { return isPending(up.Plan) }); len(ups) > 0 {
+	if ups := n.Writers(func(up *Node) bool { return IsPending(up.Plan) }); len(ups) > 0 {
 		return "known after " + ups[0].Address
 	}
 	return "known after its own hook"

@@ -31,14 +31,14 @@ func Unproven(n *Node, kind, identity string) error {
 }
 
 // proven refuses to replace or delete what may be somebody else's by now.
-func (c *classifier) proven(n *Node) {
+func (c *Classifier) proven(n *Node) {
 	g := n.Entry.Live()
-	if g == nil || n.Plan.Action != Replace || n.Plan.May || n.Look.Absent || n.Spec.Recorded || c.guards.Names(n) {
+	if g == nil || n.Plan.Action != Replace || n.Plan.May || n.Look.Absent || n.Spec.Recorded || c.Guards.Names(n) {
 		return
 	}
 	spec := n.Spec
 	if n.ReplacedWhole() {
-		spec = n.presentKind(c.Catalog).Spec()
+		spec = n.PresentKind(c.Catalog).Spec()
 	}
 	if adopt.Judge(c.EvidenceOf(n, spec, n.Job, n.Look, g)).Unproven {
 		c.Refuse(n, Unproven(n, spec.Type, n.Look.Identity))
@@ -51,7 +51,7 @@ func OtherStore(kind, identity string) error {
 }
 
 // classifyFound: there is one that the record does not know, or knows only as begun.
-func (c *classifier) classifyFound(n *Node) {
+func (c *Classifier) classifyFound(n *Node) {
 	begun := n.Entry.Candidate()
 	if n.ReplacedWhole() {
 		classifyMoved(n, begun)
@@ -70,13 +70,13 @@ func (c *classifier) classifyFound(n *Node) {
 	}
 	n.Plan.Reasons = c.reasons(n, n.Look.Steps)
 	escalate(n)
-	if n.Plan.Action == Replace && !n.Plan.May && answer.OtherStore && !c.o.TakeOver {
+	if n.Plan.Action == Replace && !n.Plan.May && answer.OtherStore && !c.Options.TakeOver {
 		c.Refuse(n, OtherStore(n.Spec.Type, n.Look.Identity))
 		return
 	}
 	for _, f := range n.Others {
-		if store := f.look.Owner.Store; store != "" && store != c.Store && !c.o.TakeOver {
-			c.Refuse(n, OtherStore(f.Kind, f.look.Identity))
+		if store := f.Look.Owner.Store; store != "" && store != c.Store && !c.Options.TakeOver {
+			c.Refuse(n, OtherStore(f.Kind, f.Look.Identity))
 			return
 		}
 	}
@@ -89,15 +89,15 @@ func (c *classifier) classifyFound(n *Node) {
 func (n *Declaration) unmarked() bool { return !n.Spec.Marked && (n.Spec.Same || n.Spec.ByParent) }
 
 // noteStore says aloud that another record of this stage is at work.
-func (c *classifier) noteStore(n *Node, answer adopt.Answer) {
+func (c *Classifier) noteStore(n *Node, answer adopt.Answer) {
 	if answer.OtherStore {
 		n.Plan.Notes = append(n.Plan.Notes, "it was tagged by another state store of this stage")
-		c.strangers++
+		c.Strangers++
 	}
 }
 
-// storeWarnings says what two stores of one stage mean.
-func storeWarnings(strangers int) []string {
+// StoreWarnings says what two stores of one stage mean.
+func StoreWarnings(strangers int) []string {
 	if strangers == 0 {
 		return nil
 	}
@@ -106,7 +106,7 @@ func storeWarnings(strangers int) []string {
 }
 
 // classifyForeign: there is one, and it is not ours, or nothing tells whose.
-func (c *classifier) classifyForeign(n *Node, answer adopt.Answer) {
+func (c *Classifier) classifyForeign(n *Node, answer adopt.Answer) {
 	if err := c.refusesForeign(n, answer); err != nil {
 		c.Refuse(n, err)
 		return
@@ -115,15 +115,15 @@ func (c *classifier) classifyForeign(n *Node, answer adopt.Answer) {
 }
 
 // refusesForeign returns why an object that is not ours is not taken over, nil when it is.
-func (c *classifier) refusesForeign(n *Node, answer adopt.Answer) error {
+func (c *Classifier) refusesForeign(n *Node, answer adopt.Answer) error {
 	refusal := OwnerError(n.Spec.Type, n.Look, answer)
-	named := c.o.Take.named(n)
+	named := c.Options.Take.Named(n)
 	switch {
 	case answer.Holder != "":
 		return reconcile.WithHint(refusal, "renamedFrom: [%s] moves it here; two addresses cannot share it", answer.Holder)
-	case answer.Sibling && c.elses(n, answer.Owner.Address):
+	case answer.Sibling && c.Elses(n, answer.Owner.Address):
 		return reconcile.WithHint(refusal, "%s is declared too, and two addresses cannot share it", answer.Owner.Address)
-	case named != "" && n.Job.ID == named, MayTake(c.o.Adopt, n, answer):
+	case named != "" && n.Job.ID == named, MayTake(c.Options.Adopt, n, answer):
 		return nil
 	case answer.Sibling:
 		return reconcile.WithHint(refusal, "renamedFrom: [%s] says that it is the same resource", answer.Owner.Address)
@@ -138,7 +138,7 @@ func (c *classifier) refusesForeign(n *Node, answer adopt.Answer) error {
 
 // classifyAdopted: somebody else's thing is taken over. What nothing can change in place is announced as a replacement
 // where that was asked for, and else refused.
-func (c *classifier) classifyAdopted(n *Node, answer adopt.Answer) {
+func (c *Classifier) classifyAdopted(n *Node, answer adopt.Answer) {
 	n.Plan.Action, n.Plan.From = Adopt, n.Look.Identity
 	n.Plan.Reasons = c.reasons(n, n.Look.Steps)
 	if o := answer.Owner; !o.IsZero() {
@@ -147,11 +147,11 @@ func (c *classifier) classifyAdopted(n *Node, answer adopt.Answer) {
 	if !n.Spec.Marked {
 		c.claimedAbroad(n)
 	}
-	fixed := certain(n.Look.Replaces())
+	fixed := CertainSteps(n.Look.Replaces())
 	if len(fixed) == 0 || n.Plan.Action != Adopt {
 		return
 	}
-	if matches(c.o.Replace, n.Address) && answer.Owner.IsZero() {
+	if Matches(c.Options.Replace, n.Address) && answer.Owner.IsZero() {
 		n.Plan.Action = Replace
 		return
 	}
@@ -159,8 +159,8 @@ func (c *classifier) classifyAdopted(n *Node, answer adopt.Answer) {
 		"declare what is there, adopt it, and change it afterwards; or --replace %s", n.Address))
 }
 
-// asksAbroad reports whether what is decided of a found object goes by the owners of objects in other stages.
-func (c *classifier) asksAbroad(n *Node) bool {
+// AsksAbroad reports whether what is decided of a found object goes by the owners of objects in other stages.
+func (c *Classifier) AsksAbroad(n *Node) bool {
 	if n.Spec.Marked || n.Look.Absent || n.Entry.Live() != nil || n.ReplacedWhole() || n.Spec.Recorded {
 		return false
 	}
@@ -174,11 +174,11 @@ func (c *classifier) asksAbroad(n *Node) bool {
 
 // claimedAbroad goes by whether another stage of this store has on record what carries no owner tag. Where an identity
 // says the account it is one thing; without one it may be of another machine or folder, and is only said.
-func (c *classifier) claimedAbroad(n *Node) {
-	holder := c.abroad[state.Object{Kind: n.Spec.Type, Location: n.Access.Place, Identity: n.Look.Identity}]
+func (c *Classifier) claimedAbroad(n *Node) {
+	holder := c.Abroad[state.Object{Kind: n.Spec.Type, Location: n.Access.Place, Identity: n.Look.Identity}]
 	switch {
-	case c.abroadErr != nil:
-		c.block(n, c.abroadErr)
+	case c.AbroadErr != nil:
+		c.Block(n, c.AbroadErr)
 	case holder == "":
 	case n.Access.Place.Account == "":
 		n.Plan.Notes = append(n.Plan.Notes, "also in state as "+holder+": if both are the same object, keep one of the two addresses")
@@ -188,8 +188,8 @@ func (c *classifier) claimedAbroad(n *Node) {
 	}
 }
 
-// oneOwner refuses that two addresses claim one thing which neither has on record.
-func (c *classifier) oneOwner() {
+// OneOwner refuses that two addresses claim one thing which neither has on record.
+func (c *Classifier) OneOwner() {
 	claims := map[state.Object]*Node{}
 	for _, n := range c.Declared {
 		if n.Plan == nil || n.Look.Absent || n.Entry.Live() != nil || n.Look.Identity == "" || n.Spec.Recorded {

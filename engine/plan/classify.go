@@ -15,26 +15,26 @@ import (
 	"github.com/athanor-dev/athanor/reconcile/tree"
 )
 
-// classifier decides about declared resources, one after another, each after all its upstreams. It alone says what is
+// Classifier decides about declared resources, one after another, each after all its upstreams. It alone says what is
 // to be done to one; what comes after it refuses, or adds what else is deleted.
-type classifier struct {
+type Classifier struct {
 	*Basis
 	*Refusals
-	o      PlanOptions
-	guards Guards
-	// lost: the stage was deployed before, and has no entries.
-	lost  bool
-	drift *drift // is told what is left to the next deploy
-	// abroad are the owners of objects in the other stages of the store, as stage:address, once asksAbroad asked for them;
+	Options PlanOptions
+	Guards  Guards
+	// Lost: the stage was deployed before, and has no entries.
+	Lost  bool
+	Drift *Drift // is told what is left to the next deploy
+	// Abroad are the owners of objects in the other stages of the store, as stage:address, once asksAbroad asked for them;
 	// abroadErr says why they cannot be read.
-	abroad    map[state.Object]string
-	abroadErr error
-	// strangers counts what another store of this stage has tagged.
-	strangers int
+	Abroad    map[state.Object]string
+	AbroadErr error
+	// Strangers counts what another store of this stage has tagged.
+	Strangers int
 }
 
-// begin begins the line of a declared node, and reports whether the node is to be observed.
-func (c *classifier) begin(n *Node) bool {
+// Begin begins the line of a declared node, and reports whether the node is to be observed.
+func (c *Classifier) Begin(n *Node) bool {
 	n.Plan = &Planned{Address: n.Address, Kind: n.Spec.Type, Needs: n.Needs, Source: n.Decl.Source, Place: n.Access.Place, Local: n.Spec.Stands != ""}
 	if n.From != "" {
 		n.Plan.From = n.From
@@ -43,21 +43,21 @@ func (c *classifier) begin(n *Node) bool {
 		c.classifySleeping(n)
 		return false
 	}
-	if up := n.blockedBy(); up != nil {
+	if up := n.BlockedBy(); up != nil {
 		root := cmp.Or(up.Plan.BlockedBy, up.Address)
-		c.block(n, fmt.Errorf("%w: %s cannot be planned", ErrBlocked, root))
+		c.Block(n, fmt.Errorf("%w: %s cannot be planned", ErrBlocked, root))
 		n.Plan.Confined, n.Plan.BlockedBy = up.Plan.Confined, root
 		return false
 	}
-	if n.err == nil {
-		n.err = c.awake(n)
+	if n.Err == nil {
+		n.Err = c.awake(n)
 	}
 	return true
 }
 
-// classify decides what is to be done to one declared node that was observed. It reports whether that must be observed again and
+// Classify decides what is to be done to one declared node that was observed. It reports whether that must be observed again and
 // decided anew: the node's own hook runs before it, and may write its files.
-func (c *classifier) classify(n *Node) (again bool) {
+func (c *Classifier) Classify(n *Node) (again bool) {
 	g := n.Present()
 	n.Plan.Identity, n.Plan.Waiting = n.Look.Identity, n.Look.Waiting
 	if g != nil {
@@ -78,21 +78,22 @@ func (c *classifier) classify(n *Node) (again bool) {
 	}
 	c.request(n)
 	c.proven(n)
-	if n.buildsItself() && n.Files == FilesKnown && isPending(n.Plan) {
-		n.Files, n.Assets, n.current = FilesLater, nil, false
+	if n.BuildsItself() && n.Files == FilesKnown && IsPending(n.Plan) {
+		n.Files, n.Assets, n.Current = FilesLater, nil, false
 		return true
 	}
 	if n.Was == nil {
 		c.holdBack(n)
 	} else {
-		if err := c.guards.refuses(n, n.Look.Holds); err != nil { // what is not repaired changes nothing for those that refer to it
+		if err := c.Guards.refuses(n, n.Look.Holds); err != nil { // what is not repaired changes nothing for those that refer to it
 			c.Refuse(n, err)
 		}
 	}
 	return false
 }
 
-func (n *Declaration) blockedBy() *Node {
+// BlockedBy returns an upstream that cannot be planned, nil for none.
+func (n *Declaration) BlockedBy() *Node {
 	if n.Was != nil {
 		return nil // it is compared with what it was, whatever became of the others
 	}
@@ -108,7 +109,7 @@ func (n *Declaration) blockedBy() *Node {
 const notVisible = "not yet visible"
 
 // classifyAbsent: there is none.
-func (c *classifier) classifyAbsent(n *Node) {
+func (c *Classifier) classifyAbsent(n *Node) {
 	n.Plan.Action = Create
 	switch {
 	case n.Present() != nil && n.Look.NotYet:
@@ -116,12 +117,12 @@ func (c *classifier) classifyAbsent(n *Node) {
 		n.Plan.WaitUntil = n.Look.HiddenUntil
 	case n.Entry.Live() != nil:
 		n.Plan.Notes = append(n.Plan.Notes, "it was deleted outside athanor: "+n.Entry.Live().Identity)
-	case n.Entry == nil && n.Spec.Recorded && c.lost && n.Spec.Rerun:
+	case n.Entry == nil && n.Spec.Recorded && c.Lost && n.Spec.Rerun:
 		n.Plan.Action = Update
 		n.Plan.Notes = append(n.Plan.Notes, "its state entry is lost: it runs again")
-	case n.Entry == nil && n.Spec.Recorded && c.lost:
+	case n.Entry == nil && n.Spec.Recorded && c.Lost:
 		n.Plan.Action = Recover
-	case n.Job != nil && n.Job.Named && !known(n.Job.Name):
+	case n.Job != nil && n.Job.Named && !IsKnown(n.Job.Name):
 		n.Plan.Notes = append(n.Plan.Notes, "create or find: its name is known after "+token.Show(n.Job.Name))
 	}
 	c.showProps(n)
@@ -135,9 +136,9 @@ func (b *Basis) showProps(n *Node) {
 	}
 	Leaves(n.Job.Props, func(p tree.Path, v any) {
 		r := Reason{Path: p, Want: v, Source: ByProgram}
-		r.Unknown = within(n.Job.Unknown, p)
+		r.Unknown = Within(n.Job.Unknown, p)
 		r.Note = n.filesNote(p)
-		if within(n.Job.Secret, p) || slices.ContainsFunc(n.Spec.SecretProps, func(s tree.Path) bool { return p.Within(s) }) {
+		if Within(n.Job.Secret, p) || slices.ContainsFunc(n.Spec.SecretProps, func(s tree.Path) bool { return p.Within(s) }) {
 			r.Secret, r.Want = true, reconcile.Mask
 		}
 		if !r.Unknown && !r.Secret {
@@ -173,7 +174,8 @@ func Leaves(v any, f func(tree.Path, any)) {
 	})
 }
 
-func within(paths map[tree.Path]bool, p tree.Path) bool {
+// Within reports that a path lies in one of a set, or has one of them in it.
+func Within(paths map[tree.Path]bool, p tree.Path) bool {
 	for q := range paths {
 		if p.Overlaps(q) {
 			return true
@@ -183,7 +185,7 @@ func within(paths map[tree.Path]bool, p tree.Path) bool {
 }
 
 // classifyLive: there is the one on record.
-func (c *classifier) classifyLive(n *Node) {
+func (c *Classifier) classifyLive(n *Node) {
 	g := n.Entry.Live()
 	if n.ReplacedWhole() {
 		classifyMoved(n, g)
@@ -196,12 +198,12 @@ func (c *classifier) classifyLive(n *Node) {
 		return
 	}
 	c.noteStore(n, answer)
-	if c.o.NoObserve {
+	if c.Options.NoObserve {
 		c.compareRecord(n)
 		return
 	}
 	if err := c.yield(n); err != nil {
-		c.block(n, err)
+		c.Block(n, err)
 		return
 	}
 	n.Plan.Reasons = c.reasons(n, n.Look.Steps)
@@ -242,10 +244,11 @@ func escalate(n *Node) {
 		return
 	}
 	n.Plan.Action = Replace
-	n.Plan.May = len(certain(fixed)) == 0
+	n.Plan.May = len(CertainSteps(fixed)) == 0
 }
 
-func certain(steps []reconcile.Step) []reconcile.Step {
+// CertainSteps are the differences that do not hang on values which are known later.
+func CertainSteps(steps []reconcile.Step) []reconcile.Step {
 	return slices.DeleteFunc(slices.Clone(steps), func(s reconcile.Step) bool { return s.Unknown })
 }
 
@@ -255,8 +258,8 @@ func (b *Basis) compareRecord(n *Node) {
 	if n.From != "" {
 		n.Plan.Action = Move
 	}
-	differences(n.Entry.Props, n.Job.Props, func(p tree.Path, had, v any) {
-		if !within(n.Job.Unknown, p) {
+	Differences(n.Entry.Props, n.Job.Props, func(p tree.Path, had, v any) {
+		if !Within(n.Job.Unknown, p) {
 			n.Plan.Reasons = append(n.Plan.Reasons, b.Reason(n, reconcile.Step{Path: p, Have: had, Want: v}))
 		}
 	})
@@ -283,8 +286,8 @@ func (b *Basis) Reason(n *Node, s reconcile.Step) Reason {
 	if s.Unknown && s.Note == "" {
 		r.Note = n.filesNote(s.Path)
 	}
-	if (b.everSecret(n, s.Path) || within(n.Job.Secret, s.Path)) && !s.Secret {
-		r.Secret, r.Have, r.Want, r.Files = true, maskOf(r.Have), maskOf(r.Want), nil
+	if (b.EverSecret(n, s.Path) || Within(n.Job.Secret, s.Path)) && !s.Secret {
+		r.Secret, r.Have, r.Want, r.Files = true, MaskOf(r.Have), MaskOf(r.Want), nil
 	}
 	switch {
 	case n.Was != nil:
@@ -306,8 +309,8 @@ func (b *Basis) Reason(n *Node, s reconcile.Step) Reason {
 }
 
 // request applies what the command line asks for.
-func (c *classifier) request(n *Node) {
-	if !matches(c.o.Replace, n.Address) || n.Plan.Action == Create || n.Plan.Action == Blocked {
+func (c *Classifier) request(n *Node) {
+	if !Matches(c.Options.Replace, n.Address) || n.Plan.Action == Create || n.Plan.Action == Blocked {
 		return
 	}
 	if _, versioned := props.Dump(n.Spec.NewProps())["version"]; versioned && n.Spec.Recorded {
@@ -320,7 +323,7 @@ func (c *classifier) request(n *Node) {
 
 // holdBack keeps a node from what it would do as long as somebody else must act first on what it needs: the next deploys
 // have nothing to do about it either.
-func (c *classifier) holdBack(n *Node) {
+func (c *Classifier) holdBack(n *Node) {
 	switch n.Plan.Action {
 	case Unchanged, Wait, Blocked:
 		return
@@ -337,8 +340,8 @@ func (c *classifier) holdBack(n *Node) {
 	}
 }
 
-// foresee says what others can count on of this node's attributes.
-func foresee(n *Node) {
+// Foresee says what others can count on of this node's attributes.
+func Foresee(n *Node) {
 	n.Attrs, n.Unknown, n.Moving = n.Look.Attrs, false, nil
 	switch n.Plan.Action {
 	case Create, Replace, Blocked:
@@ -400,13 +403,13 @@ func (n *Node) movesAll(changed []tree.Path) {
 	}
 }
 
-// matches reports whether an address is named by one of several globs.
-func matches(globs []string, addr string) bool {
+// Matches reports whether an address is named by one of several globs.
+func Matches(globs []string, addr string) bool {
 	return slices.ContainsFunc(globs, func(g string) bool { return graph.Match(g, addr) })
 }
 
-// differences walks to the values that two trees of props hold differently.
-func differences(have, want map[string]any, differs func(p tree.Path, have, want any)) {
+// Differences walks to the values that two trees of props hold differently.
+func Differences(have, want map[string]any, differs func(p tree.Path, have, want any)) {
 	Leaves(want, func(p tree.Path, v any) {
 		if had, _ := tree.Get(have, p); !tree.Equal(had, v) {
 			differs(p, had, v)

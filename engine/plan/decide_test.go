@@ -20,18 +20,18 @@ import (
 var ownTag = reconcile.Mark{Stack: "s", Stage: "t", Address: "a", Generation: 1, Store: "store"}
 
 // deciding makes a classifier of an empty stage.
-func deciding(o PlanOptions) *classifier {
+func deciding(o PlanOptions) *Classifier {
 	b := &Basis{
 		Index: &Index{Catalog: &reconcile.Catalog{}, Redact: &redact.Redactor{}, Nodes: map[string]*Node{}},
 		Stage: statestore.Stage{Stack: "s", Name: "t"}, Store: "store", Owners: &state.Owners{},
 	}
-	return &classifier{Basis: b, Refusals: &Refusals{masks: b.Redact}, o: o, drift: &drift{}}
+	return &Classifier{Basis: b, Refusals: &Refusals{Masks: b.Redact}, Options: o, Drift: &Drift{}}
 }
 
 // decide decides about a declared resource that was observed.
-func (c *classifier) decide(n *Node) {
-	if c.begin(n) && !c.classify(n) {
-		foresee(n)
+func (c *Classifier) decide(n *Node) {
+	if c.Begin(n) && !c.Classify(n) {
+		Foresee(n)
 	}
 }
 
@@ -40,7 +40,7 @@ func observed(addr string, look reconcile.Look, live bool) *Node {
 	n := declaredAs(addr)
 	n.Spec, n.Access = &reconcile.Spec{Type: "test.Kind", Marked: true}, &observe.Way{}
 	n.Job = &reconcile.Job{Address: addr, Props: map[string]any{"size": int64(2)}, Mark: ownTag}
-	n.Look, n.looked, n.current = look, true, true
+	n.Look, n.Looked, n.Current = look, true, true
 	if live {
 		n.Entry = &state.Entry{Address: addr, Birth: addr, Props: map[string]any{"size": int64(1)}, Generations: []*state.Generation{
 			{Number: 1, State: statestore.Live, Kind: "test.Kind", Identity: "id"},
@@ -116,7 +116,7 @@ func TestClassifyGoesByUpstreams(t *testing.T) {
 		}
 	}
 	d, n := deciding(PlanOptions{}), observed("a", there(reconcile.Mark{}), false)
-	d.each = true
+	d.Each = true
 	if d.decide(n); n.Plan.Action != Blocked || d.Refused() != nil {
 		t.Errorf("refused alone: %s, %v", n.Plan.Action, d.Refused())
 	}
@@ -158,7 +158,7 @@ func TestDeleteFirst(t *testing.T) {
 	on(c, b)
 	on(d, a) // it refers to what goes first through a path that replaces nothing
 	x := &Index{Sorted: []*Node{a, b, c, d}, Declared: []*Node{a, b, c, d}, Nodes: map[string]*Node{"a": a, "b": b, "c": c, "d": d}}
-	deleteFirst{x}.spread()
+	DeleteFirst{x}.Spread()
 	for _, tt := range []struct {
 		n    *Node
 		want bool
@@ -184,7 +184,7 @@ func TestCyclesAreOpened(t *testing.T) {
 		x.Declared = []*Node{x.Nodes["a"], x.Nodes["b"]}
 		return x
 	}
-	if err := ring().arrange(nil); err == nil || !strings.Contains(err.Error(), "a (of) → b (of) → a") {
+	if err := ring().Arrange(nil); err == nil || !strings.Contains(err.Error(), "a (of) → b (of) → a") {
 		t.Errorf("a cycle that nothing opens: %v", err)
 	}
 	was := map[string]*state.Entry{"b": {Address: "b", Cut: map[string][]tree.Path{"a": {"of"}}}}
@@ -193,7 +193,7 @@ func TestCyclesAreOpened(t *testing.T) {
 		first   string // it is cut
 	}{{nil, "a"}, {was, "b"}} {
 		x := ring("of")
-		if err := x.arrange(tt.entries); err != nil {
+		if err := x.Arrange(tt.entries); err != nil {
 			t.Fatal(err)
 		}
 		if x.Sorted[0].Address != tt.first || len(x.Sorted[0].Cut) != 1 || len(x.Sorted[1].Cut) != 0 {
@@ -216,7 +216,7 @@ func TestAnnounce(t *testing.T) {
 	released.Decl, released.Plan = nil, &Planned{Address: "a", Action: Forget}
 	hooked := observed("a", there(ownTag, size), true)
 	hooked.Decl.Options.Before = []graph.Hook{{Run: "true"}}
-	a := announcer{catalog: &reconcile.Catalog{}, mayDelete: func(*Node) bool { return false }, deletedWith: func(*Node, uint64) *Node { return nil }}
+	a := Announcer{Catalog: &reconcile.Catalog{}, MayDelete: func(*Node) bool { return false }, DeletedWith: func(*Node, uint64) *Node { return nil }}
 	for name, c := range map[string]struct {
 		n    *Node
 		want []operation.Verb

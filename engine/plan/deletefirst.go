@@ -9,16 +9,16 @@ import (
 	"github.com/athanor-dev/athanor/statestore"
 )
 
-// deleteFirst finds what must be deleted before its replacement comes.
-type deleteFirst struct{ index *Index }
+// DeleteFirst finds what must be deleted before its replacement comes.
+type DeleteFirst struct{ Index *Index }
 
-// spread carries replacements that delete first on to what would be broken meanwhile: a dependent whose
+// Spread carries replacements that delete first on to what would be broken meanwhile: a dependent whose
 // fixed path holds a value of the old thing goes before it, and comes again after.
-func (d deleteFirst) spread() {
+func (d DeleteFirst) Spread() {
 	for more := true; more; {
 		more = false
 		under := map[*Node]bool{} // what is made after something that is deleted first
-		for _, n := range d.index.Sorted {
+		for _, n := range d.Index.Sorted {
 			for _, up := range n.Ups {
 				under[n] = under[n] || under[up] || up.Plan != nil && up.Plan.DeleteFirst
 			}
@@ -52,7 +52,7 @@ func waitsForName(n *Node) bool {
 
 // leads reports a replacement whose old object must be deleted first, whatever becomes of others.
 func leads(n *Node) bool {
-	return n.Decl.Options.DeleteFirst || n.Spec.DeleteFirst || len(n.NameHeld(n.Entry)) > 0 || IsFound(n) && n.Job.Named && known(n.Job.Name)
+	return n.Decl.Options.DeleteFirst || n.Spec.DeleteFirst || len(n.NameHeld(n.Entry)) > 0 || IsFound(n) && n.Job.Named && IsKnown(n.Job.Name)
 }
 
 // dragged reports a replacement that is certain because an upstream goes first, to which a path that replaces refers.
@@ -61,16 +61,16 @@ func dragged(n *Node) bool {
 }
 
 // clings reports that the old thing of a node holds on to one that goes first, although its new one will not.
-func (d deleteFirst) clings(n *Node) bool {
+func (d DeleteFirst) clings(n *Node) bool {
 	goes := func(up *Node) bool {
 		return up != nil && up.Plan != nil && up.Plan.DeleteFirst && !slices.Contains(n.Needs, up.Address)
 	}
 	known := !IsFound(n) && (n.Entry == nil || !n.Entry.NeedsUnknown)
-	if known && n.Entry != nil && slices.ContainsFunc(n.Entry.Needs, func(a string) bool { return goes(d.index.Nodes[a]) }) {
+	if known && n.Entry != nil && slices.ContainsFunc(n.Entry.Needs, func(a string) bool { return goes(d.Index.Nodes[a]) }) {
 		return true
 	}
 	// Where one of the two has no entry, the values of the old object tell.
-	return slices.ContainsFunc(d.index.Declared, func(up *Node) bool {
+	return slices.ContainsFunc(d.Index.Declared, func(up *Node) bool {
 		return (!known || IsFound(up)) && goes(up) && slices.ContainsFunc(n.Plan.Reasons, func(r Reason) bool {
 			return r.Replaces && r.Have != nil && (tree.Equal(r.Have, up.Look.Identity) || slices.ContainsFunc(
 				slices.Collect(maps.Values(up.Look.Attrs)), func(v any) bool { return v != "" && tree.Equal(r.Have, v) }))

@@ -39,12 +39,12 @@ var ErrKept = errors.New("dev did not make it and does not delete it")
 
 // DevRules say what a dev session may delete. Outside of one everything may be.
 type DevRules struct {
-	session *Dev   // nil outside of one
-	name    string // of the stage
+	Session *Dev   // nil outside of one
+	Name    string // of the stage
 }
 
 // Keeps reports that a dev session must leave a thing: it did not make it.
-func (d DevRules) Keeps(g *state.Generation) bool { return d.session != nil && g != nil && !g.Dev }
+func (d DevRules) Keeps(g *state.Generation) bool { return d.Session != nil && g != nil && !g.Dev }
 
 // keepsRow is the same for anything of a row.
 func (d DevRules) keepsRow(rec *state.Entry) bool {
@@ -57,11 +57,11 @@ func (d DevRules) Collectable(rec *state.Entry) []*state.Generation {
 }
 
 // FindsOwn reports that what is found without a record is taken for made by dev.
-func (d DevRules) FindsOwn() bool { return d.session != nil && strings.HasPrefix(d.name, LocalStage) }
+func (d DevRules) FindsOwn() bool { return d.Session != nil && strings.HasPrefix(d.Name, LocalStage) }
 
-// check refuses a dev session a stage that it did not make.
-func (d DevRules) check(entries map[string]*state.Entry, stage statestore.Stage) error {
-	if d.session == nil || d.session.Here {
+// Check refuses a dev session a stage that it did not make.
+func (d DevRules) Check(entries map[string]*state.Entry, stage statestore.Stage) error {
+	if d.Session == nil || d.Session.Here {
 		return nil
 	}
 	var others []string
@@ -81,9 +81,9 @@ func (d DevRules) check(entries map[string]*state.Entry, stage statestore.Stage)
 		"--here works on it all the same and deletes nothing that dev did not make; without --stage dev has a stage of its own")
 }
 
-// leaves returns what is no longer declared and not dev's to delete, with what it needs as the state says.
-func (d DevRules) leaves(undeclared []*Node, chosen *Chosen, forget []string) []*Node {
-	if d.session == nil {
+// Leaves returns what is no longer declared and not dev's to delete, with what it needs as the state says.
+func (d DevRules) Leaves(undeclared []*Node, chosen *Chosen, forget []string) []*Node {
+	if d.Session == nil {
 		return nil
 	}
 	at := make(map[string]*Node, len(undeclared))
@@ -109,11 +109,11 @@ func (d DevRules) leaves(undeclared []*Node, chosen *Chosen, forget []string) []
 	return left
 }
 
-// local is a declaration as a dev session serves it on this machine: of the local variant of its kind. Nil where there is
+// Local is a declaration as a dev session serves it on this machine: of the local variant of its kind. Nil where there is
 // none, or it is to be in the cloud. What guards a thing of the cloud is no concern of it: nobody's data is in there, and
 // nothing could be taken over.
-func (d DevRules) local(catalog *reconcile.Catalog, r *graph.Resource) *graph.Resource {
-	if d.session == nil || matches(d.session.Remote, r.Address) {
+func (d DevRules) Local(catalog *reconcile.Catalog, r *graph.Resource) *graph.Resource {
+	if d.Session == nil || Matches(d.Session.Remote, r.Address) {
 		return nil
 	}
 	variant, ok := catalog.Local(r.Kind)
@@ -126,8 +126,8 @@ func (d DevRules) local(catalog *reconcile.Catalog, r *graph.Resource) *graph.Re
 	return &here
 }
 
-// refusesKept returns why dev must not replace an object: it is not dev's to delete.
-func (g *guarding) refusesKept(n *Node) error {
+// RefusesKept returns why dev must not replace an object: it is not dev's to delete.
+func (g *Guarding) RefusesKept(n *Node) error {
 	if n.Decl == nil || n.Plan.Action != Replace || !g.Keeps(n.Entry.Live()) {
 		return nil
 	}
@@ -141,8 +141,8 @@ func keptHint(n *Node) string {
 	return "athanor deploy replaces it; change it back, or give dev a stage of its own"
 }
 
-// keptWarnings say what was left.
-func keptWarnings(left []*Node) []string {
+// KeptWarnings say what was left.
+func KeptWarnings(left []*Node) []string {
 	var texts []string
 	for _, n := range left {
 		texts = append(texts, n.Address+" is not declared any more; dev did not make it and leaves it: athanor deploy deletes it")

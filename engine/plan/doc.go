@@ -1,7 +1,7 @@
-// Package plan decides what is done to the resources of a stage: from a program, the state and what reading shows it makes
-// a [Plan], the document that is shown, approved, saved and applied.
+// Package plan decides what is done to the resources of a stage, why and in what order, and holds the documents that say so: a
+// [Plan] is what is shown, approved, saved and applied.
 //
-// A [Planner] has what planning reads through. A [Draft] is a plan in the making: its passes run in the order of makePlan and
-// decide, each a type with its inputs as fields, over the [Node] of each address. Nothing is changed, neither in the store nor
-// elsewhere: the readers of [observe] make every call, and refuse to write. How a plan is carried out is not known here.
+// Each pass is a type with its inputs as fields, over the [Node] of each address: what the program declares, what state has, and
+// what reading showed. All of it is values. Nothing here takes a context, so that no pass can read, wait or write; what reads is
+// in package planner, which calls the passes. How a plan is carried out is not known here.
 package plan

@@ -20,29 +20,30 @@ type Left struct {
 	Reasons []Reason `json:"reasons,omitempty"`
 }
 
-// drift is what a drift plan knows beside what was deployed.
-type drift struct {
-	of   map[string]*deployed
-	left []Left
-	// stuck are the rows that cannot be compared at all.
-	stuck []Planned
+// Drift is what a drift plan knows beside what was deployed.
+type Drift struct {
+	Of   map[string]*Deployed
+	Left []Left
+	// Stuck are the rows that cannot be compared at all.
+	Stuck []Planned
 }
 
-// deployed is what is known of a node as it was deployed last.
-type deployed struct {
-	// literal: its props are values on record, not to be read as tokens; secret are those to be masked.
-	literal bool
-	secret  map[tree.Path]bool
-	needs   []string
-	// moved are the paths that the program changed since, and aside those that are therefore not compared.
-	moved, aside []tree.Path
+// Deployed is what is known of a node as it was deployed last.
+type Deployed struct {
+	// Literal: its props are values on record, not to be read as tokens; secret are those to be masked.
+	Literal bool
+	Secret  map[tree.Path]bool
+	Needs   []string
+	// Moved are the paths that the program changed since, and aside those that are therefore not compared.
+	Moved, Aside []tree.Path
 }
 
-func (d *drift) deployed(addr string) *deployed { return d.of[addr] }
+// Deployed returns how an address was deployed last, nil where that is not known.
+func (d *Drift) Deployed(addr string) *Deployed { return d.Of[addr] }
 
 // classifyVanished: what was deployed is gone. It is made again as it was, unless what it was made of is not at
 // hand any more.
-func (c *classifier) classifyVanished(n *Node) {
+func (c *Classifier) classifyVanished(n *Node) {
 	live := n.Entry.Live()
 	n.Plan.Identity = live.Identity
 	c.classifyAbsent(n)
@@ -50,7 +51,7 @@ func (c *classifier) classifyVanished(n *Node) {
 		n.Plan.Reasons[i].Source = ByWorld
 	}
 	if n.builtAnew() {
-		c.block(n, reconcile.WithHint(errors.New("it was deleted outside athanor, and what it was created from changed since"), "the next deploy makes it as the program has it now"))
+		c.Block(n, reconcile.WithHint(errors.New("it was deleted outside athanor, and what it was created from changed since"), "the next deploy makes it as the program has it now"))
 	}
 }
 
@@ -65,7 +66,7 @@ func (n *Node) asRecorded() {
 
 // yield tells apart what the world changed from what follows from what a thing is made of. In a drift plan the
 // program's paths are left to the next deploy, and not compared here nor when it is applied.
-func (c *classifier) yield(n *Node) error {
+func (c *Classifier) yield(n *Node) error {
 	var err error
 	if n.remade, err = n.rebuilt(); err != nil || n.Was == nil {
 		return err
@@ -76,7 +77,7 @@ func (c *classifier) yield(n *Node) error {
 	left := Left{Address: n.Address, Kind: n.Spec.Type, Why: "what it is made of changed"}
 	var aside []tree.Path
 	for _, s := range n.Look.Steps {
-		moved := slices.ContainsFunc(n.Was.moved, func(p tree.Path) bool { return p.Within(s.Path) })
+		moved := slices.ContainsFunc(n.Was.Moved, func(p tree.Path) bool { return p.Within(s.Path) })
 		if n.remade[s.Path] {
 			r := c.Reason(n, s)
 			r.Source = ByProgram
@@ -90,17 +91,17 @@ func (c *classifier) yield(n *Node) error {
 		return nil
 	}
 	if len(left.Reasons) > 0 {
-		c.drift.left = append(c.drift.left, left)
+		c.Drift.Left = append(c.Drift.Left, left)
 	}
-	n.Was.aside = append(n.Was.aside, aside...)
+	n.Was.Aside = append(n.Was.Aside, aside...)
 	n.Job.Ignore = slices.Concat(n.Job.Ignore, aside)
 	n.Look, err = n.Kind.Compare(n.Job, n.Look)
 	return err
 }
 
 // changedByBoth adds to what is left of a node what the world changed of it too, unless the program has taken that over.
-func (c *classifier) changedByBoth(n *Node) error {
-	if len(n.Was.moved) == 0 {
+func (c *Classifier) changedByBoth(n *Node) error {
+	if len(n.Was.Moved) == 0 {
 		return nil
 	}
 	job := *n.Job
@@ -109,27 +110,27 @@ func (c *classifier) changedByBoth(n *Node) error {
 	if err != nil {
 		return err
 	}
-	i := slices.IndexFunc(c.drift.left, func(l Left) bool { return l.Address == n.Address })
-	left := &c.drift.left[i]
+	i := slices.IndexFunc(c.Drift.Left, func(l Left) bool { return l.Address == n.Address })
+	left := &c.Drift.Left[i]
 	for _, s := range all.Steps {
 		takenOver := func(r Reason) bool { return r.Path == s.Path && !r.Secret && !s.Secret && tree.Equal(r.Want, s.Have) }
 		moved := s.Path.Overlaps
-		if slices.ContainsFunc(n.Was.moved, moved) && !slices.ContainsFunc(left.Reasons, takenOver) {
+		if slices.ContainsFunc(n.Was.Moved, moved) && !slices.ContainsFunc(left.Reasons, takenOver) {
 			left.Reasons = append(left.Reasons, c.Reason(n, s))
 		}
 	}
 	return nil
 }
 
-// unfollowed warns of what keeps the attributes that it was deployed with of something that is made again.
-func unfollowed(declared []*Node) []string {
+// UnfollowedWarnings warns of what keeps the attributes that it was deployed with of something that is made again.
+func UnfollowedWarnings(declared []*Node) []string {
 	var texts []string
 	for _, n := range declared {
 		if n.Plan == nil || n.Plan.Action != Create && n.Plan.Action != Replace {
 			continue
 		}
 		for _, user := range n.users {
-			if user.Was != nil && user.Was.literal {
+			if user.Was != nil && user.Was.Literal {
 				texts = append(texts, fmt.Sprintf("%s keeps what it knows of %s, which is made again; the next deploy brings it up to date", user.Address, n.Address))
 			}
 		}

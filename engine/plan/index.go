@@ -21,7 +21,7 @@ type Index struct {
 
 	Nodes    map[string]*Node
 	Declared []*Node
-	reads    []*Node
+	Reads    []*Node
 	Sorted   []*Node // reads and declared, upstreams first
 }
 
@@ -32,7 +32,7 @@ type Basis struct {
 	Stage  statestore.Stage
 	Store  string // the store's id
 	Owners *state.Owners
-	dev    *reconcile.Dev // nil outside of a dev session
+	Dev    *reconcile.Dev // nil outside of a dev session
 }
 
 // Evidence collects what the verdict on a found thing goes by. g is the generation that it may be, nil for none.
@@ -67,8 +67,8 @@ func IsMarkStep(s reconcile.Step) bool {
 	return len(steps) > 0 && adopt.IsMark(steps[len(steps)-1].Key)
 }
 
-// everSecret reports a path that is secret by its type, or was by its value in any deploy.
-func (b *Basis) everSecret(n *Node, p tree.Path) bool {
+// EverSecret reports a path that is secret by its type, or was by its value in any deploy.
+func (b *Basis) EverSecret(n *Node, p tree.Path) bool {
 	in := p.Overlaps
 	return slices.ContainsFunc(n.Spec.SecretProps, in) || n.Entry != nil && slices.ContainsFunc(n.Entry.SecretPaths, in)
 }
@@ -78,8 +78,8 @@ func (b *Basis) Mark(addr string, generation uint64) reconcile.Mark {
 	return reconcile.Mark{Stack: b.Stage.Stack, Stage: b.Stage.Name, Address: addr, Generation: generation, Store: b.Store}
 }
 
-// elses reports an address that is declared by itself: what is marked with it belongs to that one.
-func (x *Index) elses(n *Node, addr string) bool {
+// Elses reports an address that is declared by itself: what is marked with it belongs to that one.
+func (x *Index) Elses(n *Node, addr string) bool {
 	other := x.Nodes[addr]
 	return other != nil && other != n && other.Decl != nil
 }

@@ -24,14 +24,14 @@ func IntentOf(job *reconcile.Job, now time.Time) *state.Intent {
 	return i
 }
 
-// isDeclared reports whether a job declares what an intent began: the job then finds what the intent may have created. Props
+// IsDeclared reports whether a job declares what an intent began: the job then finds what the intent may have created. Props
 // at later paths are set after the creation, and decide nothing.
-func isDeclared(i *state.Intent, job *reconcile.Job, later []tree.Path) bool {
+func IsDeclared(i *state.Intent, job *reconcile.Job, later []tree.Path) bool {
 	same := i.Address == job.Address && i.Name == job.Name && i.NameGiven == job.Named && len(i.Assets) == len(job.Assets)
 	for name, a := range job.Assets {
 		same = same && i.Assets[name] == a.Digest
 	}
-	differences(i.Props, job.Props, func(p tree.Path, _, _ any) {
+	Differences(i.Props, job.Props, func(p tree.Path, _, _ any) {
 		same = same && slices.ContainsFunc(later, p.Overlaps)
 	})
 	return same
@@ -45,8 +45,8 @@ func (n *Declaration) begunAt(g *state.Generation) string {
 	return g.Intent.Address
 }
 
-// seekBegun makes a job look for what an intent may have created.
-func seekBegun(job *reconcile.Job, i *state.Intent) {
+// SeekBegun makes a job look for what an intent may have created.
+func SeekBegun(job *reconcile.Job, i *state.Intent) {
 	job.Props, job.Had, job.Name, job.Named = i.Props, i.Props, i.Name, i.NameGiven
 	if len(i.Assets) > 0 {
 		job.Assets = make(map[string]reconcile.Asset, len(i.Assets))

@@ -27,20 +27,20 @@ func sameAt(a, b map[string]any, p tree.Path) bool {
 	return inA == inB && tree.Equal(x, y)
 }
 
-// known tells whether a name can be looked for: it holds no value that comes later.
-func known(name string) bool { return name != "" && !token.Has(name) }
+// IsKnown tells whether a name can be looked for: it holds no value that comes later.
+func IsKnown(name string) bool { return name != "" && !token.Has(name) }
 
-// takeAlong gives a new thing the values of ignored paths that the old one had.
-func (n *Node) takeAlong(job *reconcile.Job) {
+// TakeAlong gives a new thing the values of ignored paths that the old one had.
+func (n *Node) TakeAlong(job *reconcile.Job) {
 	for p, v := range n.Carried {
 		job.Props = WithValue(job.Props, p, v)
 		delete(job.Unknown, p)
 	}
 }
 
-// omit leaves out what is not known of the late paths through which a cycle was opened, and the rest of a document that one of
+// Omit leaves out what is not known of the late paths through which a cycle was opened, and the rest of a document that one of
 // them is in. Anything else must be known by now.
-func (n *Declaration) omit(job *reconcile.Job) error {
+func (n *Declaration) Omit(job *reconcile.Job) error {
 	late := slices.Concat(slices.Collect(maps.Values(n.Cut))...)
 	for p := range job.Unknown {
 		i := slices.IndexFunc(late, p.Overlaps)
@@ -58,13 +58,14 @@ func (n *Declaration) omit(job *reconcile.Job) error {
 	return nil
 }
 
-func (n *Declaration) declaredProps() map[string]any {
+// DeclaredProps are the props of a resource, or the query of what is only read, as the program writes them.
+func (n *Declaration) DeclaredProps() map[string]any {
 	var p map[string]any
 	switch {
 	case n.Decl != nil:
 		p = n.Decl.Props
-	case n.read != nil:
-		p = n.read.Query
+	case n.Read != nil:
+		p = n.Read.Query
 	}
 	if p == nil {
 		p = map[string]any{}

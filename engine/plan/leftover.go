@@ -15,17 +15,17 @@ import (
 	"github.com/athanor-dev/athanor/statestore"
 )
 
-// leftovers decides about what is in state, or was discovered, and is not declared.
-type leftovers struct {
+// Leftovers decides about what is in state, or was discovered, and is not declared.
+type Leftovers struct {
 	*Basis
 	*Refusals
 	*Chosen
-	o      PlanOptions
-	guards Guards
+	Options PlanOptions
+	Guards  Guards
 }
 
-// settingsOf are the settings by which a further object of an entry is reached: no settings are other ones than the entry's.
-func settingsOf(rec *state.Entry, way *observe.Way) map[string]any {
+// SettingsOf are the settings by which a further object of an entry is reached: no settings are other ones than the entry's.
+func SettingsOf(rec *state.Entry, way *observe.Way) map[string]any {
 	if len(way.Settings) > 0 || len(rec.Settings) == 0 {
 		return way.Settings
 	}
@@ -33,19 +33,20 @@ func settingsOf(rec *state.Entry, way *observe.Way) map[string]any {
 }
 
 // classifyUnread: it could not be observed.
-func (l *leftovers) classifyUnread(n *Node, g *state.Generation) {
-	_, unread := errors.AsType[*unreadError](n.err)
-	switch may, could := l.guards.Unread(n, g, n.Spec); {
+func (l *Leftovers) classifyUnread(n *Node, g *state.Generation) {
+	_, unread := errors.AsType[*UnreadError](n.Err)
+	switch may, could := l.Guards.Unread(n, g, n.Spec); {
 	case unread && may:
-		n.Plan.Notes = append(n.Plan.Notes, "it cannot be read, and is deleted by its identity in state: "+l.masks.Text(n.err.Error()))
+		n.Plan.Notes = append(n.Plan.Notes, "it cannot be read, and is deleted by its identity in state: "+l.Masks.Text(n.Err.Error()))
 	case unread && could:
-		l.block(n, UnreadHint(n, n.err))
+		l.Block(n, UnreadHint(n, n.Err))
 	default:
-		l.block(n, n.err)
+		l.Block(n, n.Err)
 	}
 }
 
-func (l *leftovers) classifyLeftover(n *Node) {
+// ClassifyLeftover decides what is done to a resource that is in state, or was found, and is not declared.
+func (l *Leftovers) ClassifyLeftover(n *Node) {
 	n.Plan = &Planned{Address: n.Address, Action: Delete, Needs: n.Needs}
 	g := n.Present()
 	if g != nil {
@@ -62,14 +63,14 @@ func (l *leftovers) classifyLeftover(n *Node) {
 	case slices.Contains(l.Forget, n.Address):
 		n.Plan.Action = Forget
 		return
-	case taken != nil && taken.read != nil:
+	case taken != nil && taken.Read != nil:
 		n.Plan.Action = Forget
 		n.Plan.Notes = append(n.Plan.Notes, "it is only read from now on")
 		return
 	case l.retained(n):
 		l.classifyRetained(n)
 		return
-	case n.err != nil:
+	case n.Err != nil:
 		l.classifyUnread(n, g)
 		return
 	case g == nil:
@@ -81,28 +82,28 @@ func (l *leftovers) classifyLeftover(n *Node) {
 		n.Plan.Notes = append(n.Plan.Notes, "it is already deleted")
 		return
 	}
-	l.classifyDelete(n, g)
+	l.ClassifyDelete(n, g)
 }
 
 // retained reports that what is live is let go: its author said so, or its kind says so and nobody gave leave to delete it.
-func (l *leftovers) retained(n *Node) bool {
+func (l *Leftovers) retained(n *Node) bool {
 	o := n.Entry.Options
-	kind := n.Spec != nil && n.Spec.Retained && !o.AllowDelete && !matches(l.o.AllowDelete, n.Address)
+	kind := n.Spec != nil && n.Spec.Retained && !o.AllowDelete && !Matches(l.Options.AllowDelete, n.Address)
 	return n.Entry.Live() != nil && (o.Retain || kind)
 }
 
 // classifyRetained: it is let go, not deleted. What only its name marks as ours would be taken for ours again.
-func (l *leftovers) classifyRetained(n *Node) {
+func (l *Leftovers) classifyRetained(n *Node) {
 	g := n.Entry.Live()
 	n.Plan.Action = Forget
 	n.Plan.Notes = append(n.Plan.Notes, "retained")
-	if n.err == nil && n.Spec != nil && n.Spec.Named && !n.Spec.Marked && !g.NameGiven {
+	if n.Err == nil && n.Spec != nil && n.Spec.Named && !n.Spec.Marked && !g.NameGiven {
 		l.Refuse(n, reconcile.WithHint(errors.New("it is retained, and nothing but its name can say so"), "forget: [%s] lets it go all the same", n.Address))
 	}
 }
 
-// classifyDelete: it is there, and is to go.
-func (l *leftovers) classifyDelete(n *Node, g *state.Generation) {
+// ClassifyDelete: it is there, and is to go.
+func (l *Leftovers) ClassifyDelete(n *Node, g *state.Generation) {
 	if n.Job == nil {
 		return // nothing was looked at, or there is nothing but the record
 	}
@@ -113,23 +114,23 @@ func (l *leftovers) classifyDelete(n *Node, g *state.Generation) {
 		n.Plan.Notes = append(n.Plan.Notes, "an interrupted run let it go")
 		return
 	case answer.Verdict == adopt.Foreign && !answer.Owner.IsZero():
-		l.block(n, reconcile.WithHint(OwnerError(g.Kind, n.Look, answer), "forget: [%s] lets it go here", n.Address))
+		l.Block(n, reconcile.WithHint(OwnerError(g.Kind, n.Look, answer), "forget: [%s] lets it go here", n.Address))
 		return
-	case answer.Unproven && !l.guards.Names(n):
-		l.block(n, Unproven(n, g.Kind, g.Identity))
-	case answer.OtherStore && !l.o.TakeOver:
+	case answer.Unproven && !l.Guards.Names(n):
+		l.Block(n, Unproven(n, g.Kind, g.Identity))
+	case answer.OtherStore && !l.Options.TakeOver:
 		l.Refuse(n, OtherStore(g.Kind, g.Identity))
 	}
 }
 
-// goWith decides about what is deleted with another resource which this plan deletes: it has no deletion of its own, and stays
+// GoWith decides about what is deleted with another resource which this plan deletes: it has no deletion of its own, and stays
 // where that one stays.
-func (l *leftovers) goWith(nodes []*Node) {
+func (l *Leftovers) GoWith(nodes []*Node) {
 	for more := true; more; {
 		more = false
 		for _, n := range nodes {
 			if up := l.parentLeft(n); up != nil && up.Plan.Action == Blocked && l.IsSelected(n) {
-				l.block(n, fmt.Errorf("it is deleted with %s, which stays", up.Address))
+				l.Block(n, fmt.Errorf("it is deleted with %s, which stays", up.Address))
 				more = true
 			}
 		}
@@ -227,23 +228,23 @@ func (x *Index) LeftNode(addr string, rec *state.Entry) *Node {
 // CondemnOthers records what else was found of a node, to be deleted.
 func (n *Node) CondemnOthers(rec *state.Entry, dev bool) {
 	for i := range n.Others {
-		condemnFound(rec, &n.Others[i], dev)
+		CondemnFound(rec, &n.Others[i], dev)
 	}
 	n.Others = nil
 }
 
-// condemnFound adds a further find to a state entry, as condemned.
-func condemnFound(rec *state.Entry, f *found, dev bool) {
-	if rec.ByObject(f.Kind, f.access.Place, f.look.Identity) != nil {
+// CondemnFound adds a further find to a state entry, as condemned.
+func CondemnFound(rec *state.Entry, f *Find, dev bool) {
+	if rec.ByObject(f.Kind, f.Access.Place, f.Look.Identity) != nil {
 		return
 	}
 	g := &state.Generation{
-		Number: rec.NumberFor(f.look.Owner.Generation), State: statestore.Condemned, Slot: f.slot, Kind: f.Kind, Location: f.access.Place,
-		Identity: f.look.Identity, Attributes: f.look.Attrs, Settings: settingsOf(rec, f.access), Retain: rec.Options.Retain,
+		Number: rec.NumberFor(f.Look.Owner.Generation), State: statestore.Condemned, Slot: f.Slot, Kind: f.Kind, Location: f.Access.Place,
+		Identity: f.Look.Identity, Attributes: f.Look.Attrs, Settings: SettingsOf(rec, f.Access), Retain: rec.Options.Retain,
 		Dev: dev,
 	}
-	if f.job != nil {
-		g.Name, g.NameGiven = f.job.Name, f.job.Named
+	if f.Job != nil {
+		g.Name, g.NameGiven = f.Job.Name, f.Job.Named
 	}
 	rec.Generations = append(rec.Generations, g)
 }

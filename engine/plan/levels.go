@@ -1,7 +1,7 @@
 package plan
 
-// levels are the declared nodes by the longest chain below them.
-func levels(sorted []*Node) [][]*Node {
+// Levels are the declared nodes by the longest chain below them.
+func Levels(sorted []*Node) [][]*Node {
 	var all [][]*Node
 	of := make(map[*Node]int, len(sorted))
 	for _, n := range sorted {

@@ -14,18 +14,18 @@ import (
 	"github.com/athanor-dev/athanor/reconcile/tree"
 )
 
-// lines writes the lines of a plan document.
-type lines struct {
-	announcer
+// Lines writes the lines of a plan document.
+type Lines struct {
+	Announcer
 	*Basis
 	DevRules
 	*Chosen
-	// none: what was replaced before is not deleted, and has no line.
-	none bool
+	// KeepsReplaced: what was replaced before is not deleted, and has no line.
+	KeepsReplaced bool
 }
 
-// all are the lines of nodes, in the order of their addresses, each with what it announces.
-func (l *lines) all(nodes []*Node) []Planned {
+// All are the lines of nodes, in the order of their addresses, each with what it announces.
+func (l *Lines) All(nodes []*Node) []Planned {
 	slices.SortStableFunc(nodes, func(a, b *Node) int { return CompareStrings(a.Address, b.Address) })
 	all := make([]Planned, 0, len(nodes))
 	for _, n := range nodes {
@@ -41,8 +41,8 @@ func (l *lines) all(nodes []*Node) []Planned {
 	return all
 }
 
-// causesOf returns the problems that several lines have in common, and lets each of these lines name its own.
-func causesOf(lines []Planned, nodes map[string]*Node, masks *redact.Redactor) []causes.Cause {
+// CausesOf returns the problems that several lines have in common, and lets each of these lines name its own.
+func CausesOf(lines []Planned, nodes map[string]*Node, masks *redact.Redactor) []causes.Cause {
 	var errs []causes.Error
 	var blocked []*Planned
 	for i := range lines {
@@ -53,7 +53,7 @@ func causesOf(lines []Planned, nodes map[string]*Node, masks *redact.Redactor) [
 		e := causes.Error{Address: a.Address, Text: a.Problem, Hint: a.Hint, Own: []string{a.Address, a.Identity}, Follows: a.BlockedBy}
 		if n := nodes[a.Address]; n != nil {
 			e.Own = append(e.Own, n.OwnNames()...)
-			e.Common, e.CommonHint = CommonOf(masks, n.err)
+			e.Common, e.CommonHint = CommonOf(masks, n.Err)
 		}
 		blocked, errs = append(blocked, a), append(errs, e)
 	}
@@ -71,7 +71,7 @@ func causesOf(lines []Planned, nodes map[string]*Node, masks *redact.Redactor) [
 }
 
 // untied are the lines of cycle members whose late path is emptied before anything of the cycle goes.
-func (l *lines) untied(n *Node) []Planned {
+func (l *Lines) untied(n *Node) []Planned {
 	if n.Decl != nil || n.Plan == nil || n.Plan.Action != Delete {
 		return nil
 	}
@@ -92,8 +92,8 @@ func (l *lines) untied(n *Node) []Planned {
 }
 
 // condemned are the lines of generations that wait for deletion. Nothing is deleted of an undeclared resource that is blocked.
-func (l *lines) condemned(n *Node) []Planned {
-	if !l.IsSelected(n) || l.none || n.Decl == nil && n.Plan != nil && n.Plan.Action == Blocked {
+func (l *Lines) condemned(n *Node) []Planned {
+	if !l.IsSelected(n) || l.KeepsReplaced || n.Decl == nil && n.Plan != nil && n.Plan.Action == Blocked {
 		return nil
 	}
 	var lines []Planned
@@ -108,7 +108,7 @@ func (l *lines) condemned(n *Node) []Planned {
 		if user := n.heldUser(); user != nil {
 			line.Action, line.Notes = Wait, append(line.Notes, user.Address+" still uses it, and waits")
 		}
-		if with := l.deletedWith(n, g.Number); with != nil {
+		if with := l.DeletedWith(n, g.Number); with != nil {
 			line.Notes = []string{"deleted with " + with.Address}
 		}
 		line.Steps = l.condemnedStep(n, &line)
@@ -119,13 +119,13 @@ func (l *lines) condemned(n *Node) []Planned {
 		line.Steps = l.condemnedStep(n, &line)
 		lines = append(lines, line)
 	}
-	if l.session != nil && !l.FindsOwn() {
+	if l.Session != nil && !l.FindsOwn() {
 		return lines // older finds are recorded, and left
 	}
 	for _, f := range n.Others {
 		line := Planned{
-			Address: n.Address, Kind: f.Kind, Action: Delete, Identity: f.look.Identity,
-			Generation: f.look.Owner.Generation, Place: f.access.Place, Notes: []string{"an older one of this address"},
+			Address: n.Address, Kind: f.Kind, Action: Delete, Identity: f.Look.Identity,
+			Generation: f.Look.Owner.Generation, Place: f.Access.Place, Notes: []string{"an older one of this address"},
 		}
 		if n.Decl != nil && n.Decl.Options.Retain {
 			line.Action, line.Notes = Forget, append(line.Notes, "retained")
@@ -157,21 +157,22 @@ func (n *Declaration) EmptyAt(props map[string]any, p tree.Path) tree.Path {
 func mask(a *Planned, redact *redact.Redactor) {
 	for i := range a.Reasons {
 		if r := &a.Reasons[i]; !r.Secret && (redact.Holds(r.Have) || redact.Holds(r.Want)) {
-			r.Secret, r.Have, r.Want = true, maskOf(r.Have), maskOf(r.Want)
+			r.Secret, r.Have, r.Want = true, MaskOf(r.Have), MaskOf(r.Want)
 		}
 	}
 }
 
-func maskOf(v any) any {
+// MaskOf masks a value; nil stays nil.
+func MaskOf(v any) any {
 	if v == nil {
 		return nil
 	}
 	return reconcile.Mask
 }
 
-// hints notice what looks like a rename: one row to be deleted, one new resource of the kind, equal props. It is never
+// RenameHints notice what looks like a rename: one row to be deleted, one new resource of the kind, equal props. It is never
 // acted on. Where several are alike, nothing tells which became which.
-func hints(leftover, declared []*Node) []string {
+func RenameHints(leftover, declared []*Node) []string {
 	if len(leftover) == 0 {
 		return nil
 	}
@@ -207,8 +208,8 @@ func hints(leftover, declared []*Node) []string {
 	return hints
 }
 
-// shown replaces the tokens in a value by what people read.
-func shown(v any) any {
+// Shown replaces the tokens in a value by what people read.
+func Shown(v any) any {
 	if s, ok := v.(string); ok {
 		return token.Show(s)
 	}

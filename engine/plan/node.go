@@ -19,9 +19,9 @@ import (
 type Node struct {
 	Declaration
 	Tracked
-	observation
+	Observation
 	Decision
-	forecast
+	Forecast
 	progress
 }
 
@@ -30,19 +30,19 @@ type Node struct {
 type Declaration struct {
 	Address string
 	Decl    *graph.Resource // nil when no longer declared
-	read    *graph.Read     // set for what is used and not owned; then decl is nil
+	Read    *graph.Read     // set for what is used and not owned; then decl is nil
 	Kind    reconcile.Any
 	Spec    *reconcile.Spec
 	// Was is set when drift is planned: the declaration is what was deployed last.
-	Was *deployed
+	Was *Deployed
 
 	// Props are those declared; Uses the references in them, in tree order; Needs the addresses that must come before,
 	// sorted.
 	Props *token.Template
 	Uses  []token.Use
 	Needs []string
-	// referred: the program has a reference to it, and not only an order.
-	referred bool
+	// Referred: the program has a reference to it, and not only an order.
+	Referred bool
 	// users are the declared nodes that need this one; Ups those that must come before it: cut edges left out.
 	users, Ups []*Node
 	// Cut are the late paths, by upstream, through which a cycle is opened.
@@ -56,18 +56,18 @@ type Tracked struct {
 	From string
 }
 
-// observation is what reading showed of an address. The finder and the builder write it.
-type observation struct {
+// Observation is what reading showed of an address. The finder and the builder write it.
+type Observation struct {
 	Access *observe.Way
 	Job    *reconcile.Job
 	Look   reconcile.Look
-	looked bool
-	err    error // why it could not be observed
-	Others []found
+	Looked bool
+	Err    error // why it could not be observed
+	Others []Find
 	// Unsought: what its object goes by is known only when its inputs are, so that planning could not look for it.
 	Unsought bool
-	// sought are the names and identities by which a search failed.
-	sought []string
+	// Sought are the names and identities by which a search failed.
+	Sought []string
 	// Slot of the name by which a find was made.
 	Slot   int
 	Assets map[string]reconcile.Asset
@@ -77,9 +77,9 @@ type observation struct {
 // Decision is what the passes decided about an address.
 type Decision struct {
 	Plan *Planned
-	// current: it was observed with all its upstreams decided, and need not be compared again.
-	current bool
-	decided bool // it was classified
+	// Current: it was observed with all its upstreams decided, and need not be compared again.
+	Current bool
+	Decided bool // it was classified
 	// remade are the paths that differ because what the object is made of changed.
 	remade map[tree.Path]bool
 	// Held: it would do something, and what it needs waits for somebody.
@@ -90,9 +90,9 @@ type Decision struct {
 	Beside bool
 }
 
-// forecast is what others may count on of the attributes of an address: what a plan foresees of them, and while a run
+// Forecast is what others may count on of the attributes of an address: what a plan foresees of them, and while a run
 // goes on what they have become.
-type forecast struct {
+type Forecast struct {
 	Mu    sync.Mutex
 	Attrs map[string]any // what is known of its attributes
 	// Unknown: nothing is known for sure, Attrs aside; Moving: those attributes may change.
@@ -117,10 +117,10 @@ func (n *Node) OwnNames() []string {
 	if n.Job != nil {
 		names = append(names, n.Job.Name, n.Job.ID)
 	}
-	for _, g := range n.generations() {
+	for _, g := range n.Generations() {
 		names = append(names, g.Identity)
 	}
-	return append(names, n.sought...)
+	return append(names, n.Sought...)
 }
 
 // Doing is what is done to the address: what was planned, or what a run found to do in its place.
@@ -169,15 +169,15 @@ func (n *Declaration) AtBirth(up *Node) bool {
 	})
 }
 
-// found is an object that reading showed and no entry has.
-type found struct {
+// Find is an object that reading showed and no entry has.
+type Find struct {
 	reconcile.Found
-	access *observe.Way
-	look   reconcile.Look
-	job    *reconcile.Job
-	slot   int
-	// unsought: there was nothing yet to look for it by.
-	unsought bool
+	Access *observe.Way
+	Look   reconcile.Look
+	Job    *reconcile.Job
+	Slot   int
+	// Unsought: there was nothing yet to look for it by.
+	Unsought bool
 }
 
 // NextNumber is the generation that comes after those which the entry has.
@@ -188,7 +188,8 @@ func (n *Tracked) NextNumber() uint64 {
 	return n.Entry.NextNumber()
 }
 
-func (n *Tracked) generations() []*state.Generation {
+// Generations are those of the entry.
+func (n *Tracked) Generations() []*state.Generation {
 	if n.Entry == nil {
 		return nil
 	}
@@ -198,8 +199,8 @@ func (n *Tracked) generations() []*state.Generation {
 // Present is the generation that a node is compared with.
 func (n *Tracked) Present() *state.Generation { return n.Entry.Present() }
 
-// presentKind is the kind of the present thing, which may be another than the declared.
-func (n *Node) presentKind(catalog *reconcile.Catalog) reconcile.Any {
+// PresentKind is the kind of the present thing, which may be another than the declared.
+func (n *Node) PresentKind(catalog *reconcile.Catalog) reconcile.Any {
 	if g := n.Present(); g != nil && g.Kind != n.Spec.Type {
 		if k, ok := catalog.Kind(g.Kind); ok {
 			return k
@@ -214,8 +215,8 @@ func (n *Node) ReplacedWhole() bool {
 	return g != nil && (g.Kind != n.Spec.Type || g.Location != n.Access.Place)
 }
 
-// birth is the address that a node's generated names come from.
-func (n *Node) birth() string {
+// Birth is the address that a node's generated names come from.
+func (n *Node) Birth() string {
 	if n.Entry != nil && n.Entry.Birth != "" {
 		return n.Entry.Birth
 	}
@@ -224,7 +225,7 @@ func (n *Node) birth() string {
 
 // Births are all addresses that a thing of this node may be marked with or named after.
 func (n *Node) Births() []string {
-	births := []string{n.birth()}
+	births := []string{n.Birth()}
 	if n.Address != births[0] {
 		births = append(births, n.Address)
 	}
@@ -237,12 +238,13 @@ func (n *Node) Births() []string {
 	return births
 }
 
-func (n *Declaration) source() string {
+// Source is where the program declares the address, "" for an undeclared one.
+func (n *Declaration) Source() string {
 	switch {
 	case n.Decl != nil:
 		return n.Decl.Source
-	case n.read != nil:
-		return n.read.Source
+	case n.Read != nil:
+		return n.Read.Source
 	default:
 		return ""
 	}

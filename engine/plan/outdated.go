@@ -30,8 +30,8 @@ func cutCovers(have, want map[string][]tree.Path) bool {
 	return true
 }
 
-// believe takes a node as the record has it.
-func believe(n *Node) {
+// Believe takes a node as the record has it.
+func Believe(n *Node) {
 	g := n.Entry.Live()
 	n.Plan = &Planned{
 		Address: n.Address, Kind: n.Spec.Type, Action: Unchanged, Needs: n.Needs, Source: n.Decl.Source, Place: g.Location,

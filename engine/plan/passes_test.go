@@ -45,7 +45,7 @@ func TestRenames(t *testing.T) {
 		"nothing was there":     {[]*Node{declaredAs("b", "a")}, nil, map[string]string{}, 0},
 		"the second name is it": {[]*Node{declaredAs("c", "b", "a")}, entriesAt("a"), map[string]string{"a": "c"}, 0},
 	} {
-		moves, problems := renames(c.declared, c.entries)
+		moves, problems := Renames(c.declared, c.entries)
 		if !maps.Equal(moves, c.moves) || len(problems) != c.problems {
 			t.Errorf("%s: %v, %v", name, moves, problems)
 		}
@@ -98,9 +98,9 @@ func TestGuards(t *testing.T) {
 	}{
 		{"nothing to guard", Guards{}, deleted(graph.Options{}), false, nil},
 		{"protected", Guards{}, deleted(graph.Options{Protect: true}), false, ErrProtected},
-		{"protected, although its data may go", Guards{allowDelete: []string{"a"}}, deleted(graph.Options{Protect: true}), true, ErrProtected},
+		{"protected, although its data may go", Guards{AllowDelete: []string{"a"}}, deleted(graph.Options{Protect: true}), true, ErrProtected},
 		{"data", Guards{}, deleted(graph.Options{}), true, reconcile.ErrHoldsData},
-		{"data that the command lets go", Guards{allowDelete: []string{"*"}}, deleted(graph.Options{}), true, nil},
+		{"data that the command lets go", Guards{AllowDelete: []string{"*"}}, deleted(graph.Options{}), true, nil},
 		{"data that the program let go", Guards{}, deleted(graph.Options{AllowDelete: true}), true, nil},
 	} {
 		if err := tt.g.refuses(tt.n, tt.holds); !errors.Is(err, tt.want) {

@@ -177,7 +177,7 @@ type Summary struct {
 
 // Pending reports whether anything is to be done: every class but unchanged and waiting, and every changed output.
 func (p *Plan) Pending() bool {
-	return len(p.OutputChanges) > 0 || p.acts()
+	return len(p.OutputChanges) > 0 || p.Acts()
 }
 
 // Changes counts the resources that a run of the plan works on.
@@ -236,8 +236,8 @@ func (p *Plan) BlockedError(lines []Planned) error {
 	return e
 }
 
-// acts reports whether anything is to be done to a resource.
-func (p *Plan) acts() bool {
+// Acts reports whether anything is to be done to a resource.
+func (p *Plan) Acts() bool {
 	for _, a := range p.Actions {
 		switch a.Action {
 		case Unchanged, Wait, Blocked:
@@ -279,8 +279,8 @@ type OutputChange struct {
 	Secret  bool `json:"secret,omitempty"`
 }
 
-// planFormat is the version of the plan document.
-const planFormat = 1
+// PlanFormat is the version of the plan document.
+const PlanFormat = 1
 
 // Work returns what a plan was made with, for who makes and applies plans; nil for a plan that was read from a document.
 func (p *Plan) Work() any { return p.work }

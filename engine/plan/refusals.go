@@ -10,10 +10,10 @@ import (
 
 // Refusals are all reasons for which a plan as a whole cannot be applied.
 type Refusals struct {
-	masks    *redact.Redactor
+	Masks    *redact.Redactor
 	Problems []Problem
-	// each: a refusal stops its own resource, and no other.
-	each bool
+	// Each: a refusal stops its own resource, and no other.
+	Each bool
 }
 
 // Refused is the error of a plan that cannot be applied, nil for one that can.
@@ -26,12 +26,12 @@ func (r *Refusals) Refused() error {
 
 // Refuse says that the plan as a whole cannot be applied because of this node. All refusals are listed at once.
 func (r *Refusals) Refuse(n *Node, err error) {
-	r.block(n, err)
-	if r.each {
+	r.Block(n, err)
+	if r.Each {
 		return
 	}
-	p := Problem{Address: n.Address, Source: n.source(), Err: r.masks.Error(err), Own: n.OwnNames()}
-	p.Common, p.CommonHint = CommonOf(r.masks, err)
+	p := Problem{Address: n.Address, Source: n.Source(), Err: r.Masks.Error(err), Own: n.OwnNames()}
+	p.Common, p.CommonHint = CommonOf(r.Masks, err)
 	r.Problems = append(r.Problems, p)
 }
 
@@ -43,11 +43,11 @@ func CommonOf(masks *redact.Redactor, err error) (why, hint string) {
 
 // Wrong refuses an edit because of an address.
 func (r *Refusals) Wrong(addr string, err error) {
-	r.Problems = append(r.Problems, Problem{Address: addr, Err: r.masks.Error(err)})
+	r.Problems = append(r.Problems, Problem{Address: addr, Err: r.Masks.Error(err)})
 }
 
-// block says that a node cannot be planned. Others go on.
-func (r *Refusals) block(n *Node, err error) {
+// Block says that a node cannot be planned. Others go on.
+func (r *Refusals) Block(n *Node, err error) {
 	if n.Plan == nil {
 		n.Plan = &Planned{Address: n.Address}
 		if n.Spec != nil {
@@ -57,9 +57,9 @@ func (r *Refusals) block(n *Node, err error) {
 	if n.Plan.Action == Adopt || n.Plan.Action == Recover {
 		n.Plan.From = "" // nothing is taken over
 	}
-	n.Plan.Action, n.Plan.Problem = Blocked, r.masks.Text(err.Error())
-	n.Plan.Hint, n.Plan.Confined = r.masks.Text(strings.Join(reconcile.Hints(err), "; ")), confined(err)
-	n.err, n.Unknown = err, true
+	n.Plan.Action, n.Plan.Problem = Blocked, r.Masks.Text(err.Error())
+	n.Plan.Hint, n.Plan.Confined = r.Masks.Text(strings.Join(reconcile.Hints(err), "; ")), confined(err)
+	n.Err, n.Unknown = err, true
 	n.asRecorded()
 	if n.Plan.Confined && n.Entry != nil && n.Plan.Identity == "" {
 		NameObject(n.Plan, cmp.Or(n.Present(), n.Entry.Generations[0]))

@@ -15,9 +15,9 @@ type renaming struct {
 	renamers map[string][]*Node // by the earlier address that they name
 }
 
-// renames returns the addresses, from old to new, to which entries move by what the program declares: chains, shifts and swaps
+// Renames returns the addresses, from old to new, to which entries move by what the program declares: chains, shifts and swaps
 // included. A rename that was done before is not done again: the entry remembers where it came from.
-func renames(declared []*Node, entries map[string]*state.Entry) (moves map[string]string, problems []error) {
+func Renames(declared []*Node, entries map[string]*state.Entry) (moves map[string]string, problems []error) {
 	r := renaming{declared, entries, map[*Node]string{}, map[string][]*Node{}}
 	for _, n := range declared {
 		for _, old := range n.Decl.Options.RenamedFrom {

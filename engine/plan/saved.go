@@ -20,8 +20,8 @@ func ReadPlan(data []byte) (*Plan, error) {
 	if err := DecodeWhole(dec, &p); err != nil {
 		return nil, fmt.Errorf("plan document: %w", err)
 	}
-	if p.Format != planFormat {
-		return nil, fmt.Errorf("plan document: format %d; this athanor reads format %d", p.Format, planFormat)
+	if p.Format != PlanFormat {
+		return nil, fmt.Errorf("plan document: format %d; this athanor reads format %d", p.Format, PlanFormat)
 	}
 	for i := range p.Actions {
 		for k := range p.Actions[i].Reasons {
@@ -44,7 +44,7 @@ func ReadPlan(data []byte) (*Plan, error) {
 			*v = t
 		}
 	}
-	if err := retree(&p.Outputs); err != nil {
+	if err := Retree(&p.Outputs); err != nil {
 		return nil, fmt.Errorf("plan document: outputs: %w", err)
 	}
 	return &p, nil
@@ -61,8 +61,8 @@ func DecodeWhole(dec *json.Decoder, into any) error {
 	return nil
 }
 
-// retree turns what encoding/json made into trees, in which integers stay integers.
-func retree(maps ...*map[string]any) error {
+// Retree turns what encoding/json made into trees, in which integers stay integers.
+func Retree(maps ...*map[string]any) error {
 	for _, m := range maps {
 		if *m == nil {
 			continue

@@ -9,15 +9,15 @@ import (
 	"github.com/athanor-dev/athanor/reconcile"
 )
 
-// choose selects the addresses that the options leave, of those declared and undeclared. Without an option that is all.
-func (x *Index) choose(o PlanOptions, undeclared []*Node) (*Chosen, error) {
+// Choose selects the addresses that the options leave, of those declared and undeclared. Without an option that is all.
+func (x *Index) Choose(o PlanOptions, undeclared []*Node) (*Chosen, error) {
 	switch {
 	case o.Take != nil:
 		n, err := x.taker(o.Take.Address)
-		return &Chosen{only: map[*Node]bool{n: true}}, err
+		return &Chosen{Only: map[*Node]bool{n: true}}, err
 	case len(o.Target)+len(o.Exclude) > 0:
 		only, err := selection(slices.Concat(x.Sorted, undeclared), x.Nodes, o.Target, o.Exclude)
-		return &Chosen{only: only}, err
+		return &Chosen{Only: only}, err
 	default:
 		return &Chosen{}, nil
 	}
@@ -46,7 +46,7 @@ func selection(all []*Node, at map[string]*Node, targets, excludes []string) (ma
 		}
 	}
 	for _, n := range all {
-		if len(targets) == 0 || matches(targets, n.Address) || n.read != nil {
+		if len(targets) == 0 || Matches(targets, n.Address) || n.Read != nil {
 			include(n)
 		}
 	}
@@ -61,7 +61,7 @@ func selection(all []*Node, at map[string]*Node, targets, excludes []string) (ma
 		}
 	}
 	for _, n := range all {
-		if matches(excludes, n.Address) {
+		if Matches(excludes, n.Address) {
 			exclude(n)
 		}
 	}
@@ -70,23 +70,23 @@ func selection(all []*Node, at map[string]*Node, targets, excludes []string) (ma
 
 // Chosen says which addresses a plan is about.
 type Chosen struct {
-	only map[*Node]bool // nil: all
+	Only map[*Node]bool // nil: all
 	but  map[*Node]bool // left out of them
 }
 
 // IsSelected reports that the options leave an address.
-func (c *Chosen) IsSelected(n *Node) bool { return (c.only == nil || c.only[n]) && !c.but[n] }
+func (c *Chosen) IsSelected(n *Node) bool { return (c.Only == nil || c.Only[n]) && !c.but[n] }
 
-// deselect takes one node off what the plan is about.
-func (c *Chosen) deselect(n *Node) {
+// Deselect takes one node off what the plan is about.
+func (c *Chosen) Deselect(n *Node) {
 	if c.but == nil {
 		c.but = map[*Node]bool{}
 	}
 	c.but[n] = true
 }
 
-// pass leaves a node that is not selected as the record has it.
-func pass(n *Node) {
+// PassOver leaves a node that is not selected as the record has it.
+func PassOver(n *Node) {
 	n.Plan = &Planned{Address: n.Address, Kind: n.Spec.Type, Action: Unchanged, Needs: n.Needs, Notes: []string{"not selected"}}
 	if g := n.Entry.Live(); g != nil {
 		n.Attrs, n.Plan.Identity, n.Plan.Generation = g.Attributes, g.Identity, g.Number
@@ -95,9 +95,9 @@ func pass(n *Node) {
 	n.Unknown = true
 }
 
-// surviving refuses to delete what something that stays still needs.
-func (l *leftovers) surviving(n *Node, all []*Node) {
-	if l.only == nil && l.but == nil || n.Plan == nil || n.Plan.Action != Delete {
+// Surviving refuses to delete what something that stays still needs.
+func (l *Leftovers) Surviving(n *Node, all []*Node) {
+	if l.Only == nil && l.but == nil || n.Plan == nil || n.Plan.Action != Delete {
 		return
 	}
 	for _, other := range all {

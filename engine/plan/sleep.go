@@ -8,11 +8,11 @@ import (
 
 // Sleeps reports a declared node of a kind that lives in a dev session alone, while there is none: it is neither looked
 // at nor made, and of its record only what it needs is brought up to date.
-func (b *Basis) Sleeps(n *Node) bool { return n.Decl != nil && n.Spec.InDev && b.dev == nil }
+func (b *Basis) Sleeps(n *Node) bool { return n.Decl != nil && n.Spec.InDev && b.Dev == nil }
 
 // classifySleeping leaves a node as it is. Nobody knows anything of its attributes: those on record are of a session
 // that has ended. Drift alone goes by them, since it goes by what was deployed.
-func (c *classifier) classifySleeping(n *Node) {
+func (c *Classifier) classifySleeping(n *Node) {
 	n.Plan.Action, n.Plan.Notes = Unchanged, []string{"runs in dev"}
 	n.Attrs, n.Unknown, n.Look = nil, true, reconcile.Look{Absent: true}
 	n.asRecorded()
@@ -20,8 +20,8 @@ func (c *classifier) classifySleeping(n *Node) {
 
 // unsure reports that what is replaced by something of another kind lived in a dev session: a look from outside of that does
 // not tell what is left of it, and only its deletion does away with that.
-func (c *classifier) unsure(n *Node) bool {
-	return n.Entry.Live() != nil && n.ReplacedWhole() && n.presentKind(c.Catalog).Spec().InDev
+func (c *Classifier) unsure(n *Node) bool {
+	return n.Entry.Live() != nil && n.ReplacedWhole() && n.PresentKind(c.Catalog).Spec().InDev
 }
 
 // sleeping reports a line of the plan about what a dev session alone would start.

@@ -25,8 +25,8 @@ func (s *Summary) Count(a Action, status Status) {
 	s.Add(a, 1)
 }
 
-// count counts one line of a plan.
-func (p *Plan) count(a *Planned) {
+// CountLine counts one line of a plan.
+func (p *Plan) CountLine(a *Planned) {
 	if p.sleeping(a) {
 		p.Summary.InDev++
 		return

@@ -26,9 +26,9 @@ func (x *Index) taker(addr string) (*Node, error) {
 	return n, nil
 }
 
-// takes refuses what cannot be taken over by its identity.
-func (c *classifier) takes(n *Node) error {
-	t := c.o.Take
+// Takes refuses what cannot be taken over by its identity.
+func (c *Classifier) Takes(n *Node) error {
+	t := c.Options.Take
 	if t == nil || t.Address != n.Address {
 		return nil
 	}
@@ -47,13 +47,13 @@ func (c *classifier) takes(n *Node) error {
 	return reconcile.WithHint(fmt.Errorf("it needs %s, which is not there", strings.Join(missing, ", ")), "adopt that one first, or deploy it")
 }
 
-// feeds reports whether an address needs this one, by whatever way.
-func (n *Declaration) feeds(addr string) bool {
-	return slices.ContainsFunc(n.users, func(user *Node) bool { return user.Address == addr || user.feeds(addr) })
+// Feeds reports whether an address needs this one, by whatever way.
+func (n *Declaration) Feeds(addr string) bool {
+	return slices.ContainsFunc(n.users, func(user *Node) bool { return user.Address == addr || user.Feeds(addr) })
 }
 
-// named is the identity that a node's object was named by, "" when none was: what is named may be anybody's.
-func (t *Take) named(n *Node) string {
+// Named is the identity that a node's object was named by, "" when none was: what is named may be anybody's.
+func (t *Take) Named(n *Node) string {
 	if t != nil && t.Address == n.Address {
 		return t.Identity
 	}

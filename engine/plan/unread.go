@@ -5,11 +5,11 @@ import (
 	"github.com/athanor-dev/athanor/reconcile"
 )
 
-// unreadError says that an object could not be read, although the way to its location is open.
-type unreadError struct{ err error }
+// UnreadError says that an object could not be read, although the way to its location is open.
+type UnreadError struct{ Err error }
 
-func (e *unreadError) Error() string { return e.err.Error() }
-func (e *unreadError) Unwrap() error { return e.err }
+func (e *UnreadError) Error() string { return e.Err.Error() }
+func (e *UnreadError) Unwrap() error { return e.Err }
 
 // Unread reports whether an object of a generation that cannot be read may be deleted by its identity in state, and
 // whether it could be with the user's permission. What reading could show must not forbid the deletion: that it holds

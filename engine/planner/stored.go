@@ -1,0 +1,145 @@
+package planner
+
+import (
+	"fmt"
+	"maps"
+	"runtime"
+	"slices"
+
+	"github.com/athanor-dev/athanor/engine/graph"
+	"github.com/athanor-dev/athanor/engine/state"
+	"github.com/athanor-dev/athanor/reconcile"
+	"github.com/athanor-dev/athanor/reconcile/props"
+	"github.com/athanor-dev/athanor/statestore"
+	"github.com/athanor-dev/athanor/statestore/seal"
+)
+
+// Stored is what the store has of a stage when a plan begins, with its entries as the plan will have them.
+type Stored struct {
+	Snap *statestore.Snapshot
+	// Records by address, after moves; Moved are old addresses to new ones; Damaged those that cannot be read.
+	Records map[string]*state.Entry
+	Moved   map[string]string
+	Damaged map[string]error
+	// lost: there are no entries, and the stage was deployed before.
+	lost bool
+}
+
+// openStored decodes all entries of a snapshot, on all cores. What cannot be read is set apart and stops nobody else.
+func openStored(snap *statestore.Snapshot, key *seal.Key) *Stored {
+	s := &Stored{Snap: snap, Records: make(map[string]*state.Entry, len(snap.Rows)), Moved: map[string]string{}, Damaged: map[string]error{}}
+	rows := slices.Collect(maps.Values(snap.Rows))
+	records, errs := make([]*state.Entry, len(rows)), make([]error, len(rows))
+	Parallel(len(rows), runtime.GOMAXPROCS(0), func(i int) {
+		records[i], errs[i] = state.Open(rows[i], snap.Stage, key)
+	})
+	for i, row := range rows {
+		if errs[i] != nil {
+			s.Damaged[row.Address] = errs[i]
+			continue
+		}
+		s.Records[row.Address] = records[i]
+	}
+	for addr, err := range snap.Damaged {
+		s.Damaged[addr] = err
+	}
+	return s
+}
+
+// isEmpty reports that the stage has no entries, not even such as cannot be read.
+func (s *Stored) isEmpty() bool { return len(s.Snap.Rows) == 0 && len(s.Snap.Damaged) == 0 }
+
+// shed lets go of what rows hold sealed once they are open: with many rows it is most of what a snapshot weighs.
+func (s *Stored) shed() {
+	for addr := range s.Records {
+		row := s.Snap.Rows[addr]
+		row.Body = nil
+		s.Snap.Rows[addr] = row
+	}
+}
+
+// Relocate moves entries to other addresses, all at once, so that two of them may change places.
+func (s *Stored) Relocate(moves map[string]string, key *seal.Key) {
+	taken := make(map[string]*state.Entry, len(moves))
+	for old := range moves {
+		taken[old] = s.Records[old]
+		delete(s.Records, old)
+	}
+	for old, addr := range moves {
+		s.Records[addr] = taken[old].Renamed(addr, key)
+		s.Moved[old] = addr
+	}
+}
+
+// followNeeds lets entries need the addresses that others have moved to, as the store does by itself. What else names
+// an address is written by the run.
+func (s *Stored) followNeeds(moves map[string]string) {
+	for addr, entry := range s.Records {
+		if renamed, differs := entry.Readdressed(moves); differs {
+			entry = entry.Clone()
+			entry.Needs = renamed.Needs
+			s.Records[addr] = entry
+		}
+	}
+}
+
+// Known are all addresses on record, damaged ones too.
+func (s *Stored) Known() map[string]bool { return KnownAddresses(s.Records, s.Damaged) }
+
+// lastRun reports that the last run of the stage was one of these commands.
+func (s *Stored) lastRun(commands ...string) bool {
+	return s.Snap.LastRun != nil && slices.Contains(commands, s.Snap.LastRun.Command)
+}
+
+// entryOf finds the entry that has the object of a declaration, or an intent that stands for it: at its address, or
+// at one that it was renamed from.
+func (s *Stored) entryOf(r *graph.Resource) *state.Entry {
+	for _, addr := range addressesOf(r) {
+		rec := s.Records[addr]
+		if rec.Present() != nil || rec != nil && slices.ContainsFunc(rec.Generations, (*state.Generation).Begun) {
+			return rec
+		}
+	}
+	return nil
+}
+
+func (s *Stored) damagedIdentity(addr string) string {
+	for _, g := range s.Snap.Rows[addr].Generations {
+		if g.Identity != "" {
+			return g.Identity
+		}
+	}
+	if d := s.Snap.Damaged[addr]; d != nil && len(d.Identities) > 0 {
+		return d.Identities[0].Identity
+	}
+	return ""
+}
+
+// CondemnedBefore reports a generation that was on its way out by this very record when the run began. A record that
+// was copied here from another store goes on with what that one began.
+func (s *Stored) CondemnedBefore(addr string, number uint64) bool {
+	return slices.ContainsFunc(s.Snap.Rows[addr].Generations, func(g statestore.Generation) bool {
+		return g.Number == number && g.State == statestore.Condemned
+	})
+}
+
+// KnownAddresses are those of all entries, damaged ones too.
+func KnownAddresses(records map[string]*state.Entry, damaged map[string]error) map[string]bool {
+	known := make(map[string]bool, len(records)+len(damaged))
+	for addr := range records {
+		known[addr] = true
+	}
+	for addr := range damaged {
+		known[addr] = true
+	}
+	return known
+}
+
+// NothingAs says that an address is not on record, and which one may be meant.
+func NothingAs(addr string, known []string) error {
+	err := fmt.Errorf("state has no entry %q", addr)
+	if near, ok := props.Nearest(addr, known); ok {
+		return reconcile.WithHint(err, "did you mean %s?", near)
+	}
+	return reconcile.WithHint(err, "`athanor state list` lists what is")
+}

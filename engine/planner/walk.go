@@ -1,0 +1,174 @@
+package planner
+
+import (
+	"context"
+	"time"
+
+	"github.com/athanor-dev/athanor/adopt"
+	"github.com/athanor-dev/athanor/engine/plan"
+	"github.com/athanor-dev/athanor/reconcile"
+)
+
+// walk classifies the declared resources, upstreams first. What had to wait for upstreams before it could be observed
+// is observed level by level, many at once.
+type walk struct {
+	*observer
+	*plan.Chosen
+	decides   *plan.Classifier
+	o         Policy
+	narrowing *narrowing // nil: everything is observed
+	builder   *Builder
+	abroad    *otherStages
+	// lastRun is when the last run ended, zero when that is not known. tell is told what is waited for.
+	lastRun time.Time
+	tell    func(plan.Event)
+}
+
+func (k *walk) run(ctx context.Context) {
+	levels := plan.Levels(k.Sorted)
+	k.decideLevels(ctx, levels)
+	for k.narrowing.widenCycles(ctx, k.Declared) {
+		k.decideLevels(ctx, levels)
+	}
+	k.reconsider(ctx)
+}
+
+// decideLevels classifies all that is selected and not classified yet.
+func (k *walk) decideLevels(ctx context.Context, levels [][]*plan.Node) {
+	for _, level := range levels {
+		k.narrowing.widenLevel(ctx, level)
+		k.builder.prepareLevel(ctx, level, func(n *plan.Node) bool { return !k.IsSelected(n) || k.Sleeps(n) })
+		var late []*plan.Node
+		for _, n := range level {
+			if !n.Looked && n.Err == nil && k.IsSelected(n) && !k.Sleeps(n) && n.BlockedBy() == nil {
+				late = append(late, n)
+			}
+		}
+		Parallel(len(late), Lookers, func(i int) {
+			k.lookAt(ctx, late[i])
+			late[i].Current = late[i].Err == nil
+		})
+		for _, n := range level {
+			switch {
+			case k.IsSelected(n) && !n.Decided:
+				k.decide(ctx, n)
+				n.Decided = true
+			case k.IsSelected(n):
+			case k.narrowing != nil:
+				plan.Believe(n)
+			default:
+				plan.PassOver(n)
+				k.consult(ctx, n)
+			}
+		}
+	}
+}
+
+// decide observes what is left to observe of a declared node now that its upstreams are decided, and has it classified.
+func (k *walk) decide(ctx context.Context, n *plan.Node) {
+	for again := true; again; {
+		if !k.decides.Begin(n) {
+			return
+		}
+		for _, read := range []func(context.Context, *plan.Node) error{k.compare, k.certain, k.findReplaced, k.askAbroad} {
+			if n.Err == nil {
+				n.Err = read(ctx, n)
+			}
+		}
+		if n.Err == nil {
+			n.Err = k.decides.Takes(n)
+		}
+		if n.Err != nil {
+			k.decides.Block(n, n.Err)
+			return
+		}
+		again = k.decides.Classify(n)
+	}
+	if err := k.dropUnfit(ctx, n); err != nil {
+		k.decides.Block(n, err)
+		return
+	}
+	plan.Foresee(n)
+	compute(ctx, n)
+}
+
+// compare brings the look up to date with the upstreams that are known now, and looks where that had to wait.
+func (k *walk) compare(ctx context.Context, n *plan.Node) error {
+	if !n.Looked {
+		k.lookAt(ctx, n)
+		return n.Err
+	}
+	if n.Current || len(n.Uses) == 0 && n.Files == plan.FilesKnown || n.ReplacedWhole() {
+		n.Current = false
+		return nil
+	}
+	g := n.Present()
+	t := Target{Number: 1}
+	if g != nil {
+		t = Target{Gen: g, Number: g.Number, Slot: g.Slot}
+	}
+	job, err := k.DeclaredJob(ctx, n, t)
+	if err != nil {
+		return err
+	}
+	if g == nil {
+		job.ID, job.Name, job.Named = n.Job.ID, n.Job.Name, n.Job.Named
+	}
+	n.Job = job
+	if n.Look.Absent {
+		return nil
+	}
+	n.Look, err = n.Kind.Compare(job, n.Look)
+	return err
+}
+
+// askAbroad reads the owners of objects in other stages where the decision goes by them.
+func (k *walk) askAbroad(ctx context.Context, n *plan.Node) error {
+	if k.decides.AsksAbroad(n) {
+		k.decides.Abroad, k.decides.AbroadErr = k.abroad.owners(ctx)
+	}
+	return nil
+}
+
+// compute finds out what a thing that is kept in the record alone will be, as far as that needs no call: a random
+// value is known before it is recorded, and so is what is made of it. What nobody refers to is not computed.
+func compute(ctx context.Context, n *plan.Node) {
+	if !n.Spec.Recorded || n.Spec.Rerun || n.Entry != nil || !n.Look.Absent || n.Job == nil || len(n.Job.Unknown) > 0 {
+		return
+	}
+	if !n.Referred {
+		n.Unknown = false
+		return
+	}
+	job := *n.Job
+	if out, err := n.Kind.Settle(reconcile.ReadOnly(ctx), &job, reconcile.Hooks{}); err == nil {
+		n.Attrs, n.Unknown = out.Attrs, false
+	}
+}
+
+// reconsider compares the members of cycles again: when they were classified, what they need through a late path was
+// not decided yet.
+func (k *walk) reconsider(ctx context.Context) {
+	for _, n := range k.Sorted {
+		if n.Decl == nil || len(n.Cut) == 0 || !k.IsSelected(n) || n.Plan.Action != plan.Unchanged && n.Plan.Action != plan.Update {
+			continue
+		}
+		k.decide(ctx, n)
+	}
+}
+
+// consult reads what the taken thing needs, and touches it in no way.
+func (k *walk) consult(ctx context.Context, n *plan.Node) {
+	if k.o.Take == nil || !n.Feeds(k.o.Take.Address) {
+		return
+	}
+	k.lookAt(ctx, n)
+	switch {
+	case n.Err != nil:
+		k.decides.Block(n, n.Err)
+	case n.Look.Absent:
+		compute(ctx, n)
+	case adopt.Judge(k.Evidence(n, n.Job, n.Look, n.Present())).Verdict == adopt.Ours:
+		n.Attrs, n.Unknown, n.Plan.Identity = n.Look.Attrs, false, n.Look.Identity
+	}
+}
