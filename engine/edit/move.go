@@ -179,7 +179,7 @@ func (m *moving) prepare(ctx context.Context, moves map[string]string) {
 	for from, to := range m.begun {
 		m.add(from, to)
 	}
-	slices.SortFunc(m.nodes, func(a, b *plan.Node) int { return plan.CompareStrings(a.Address, b.Address) })
+	slices.SortFunc(m.nodes, func(a, b *plan.Node) int { return strings.Compare(a.Address, b.Address) })
 	for addr, rec := range m.w.Records {
 		changed, differs := rec.Readdressed(moves)
 		if !differs {

@@ -1,7 +1,6 @@
 package plan
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -202,9 +201,6 @@ func IsFound(n *Node) bool {
 	return n.Plan != nil && n.Present() == nil && !n.Look.Absent && !n.Spec.Recorded &&
 		(n.Plan.Action == Recover || n.Plan.Action == Replace)
 }
-
-// CompareStrings orders addresses.
-func CompareStrings(a, b string) int { return cmp.Compare(a, b) }
 
 // LeftNode is the node of an entry that is not declared.
 func (x *Index) LeftNode(addr string, rec *state.Entry) *Node {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/athanor-dev/athanor/engine/causes"
 	"github.com/athanor-dev/athanor/engine/redact"
@@ -26,7 +27,7 @@ type Lines struct {
 
 // All are the lines of nodes, in the order of their addresses, each with what it announces.
 func (l *Lines) All(nodes []*Node) []Planned {
-	slices.SortStableFunc(nodes, func(a, b *Node) int { return CompareStrings(a.Address, b.Address) })
+	slices.SortStableFunc(nodes, func(a, b *Node) int { return strings.Compare(a.Address, b.Address) })
 	all := make([]Planned, 0, len(nodes))
 	for _, n := range nodes {
 		all = append(all, l.untied(n)...)

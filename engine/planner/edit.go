@@ -3,6 +3,7 @@ package planner
 import (
 	"context"
 	"slices"
+	"strings"
 
 	"github.com/athanor-dev/athanor/engine/plan"
 	"github.com/athanor-dev/athanor/statestore"
@@ -20,7 +21,7 @@ func (e *Planner) NewEdit(ctx context.Context, stage statestore.Stage, dir strin
 // EditPlan makes the plan of an edit. What was refused is the error, beside the plan.
 func (w *Draft) EditPlan(actions []plan.Planned, what Edit, again func(context.Context) (*plan.Plan, error)) (*plan.Plan, error) {
 	w.Edit, w.Again = what, again
-	slices.SortStableFunc(actions, func(a, b plan.Planned) int { return plan.CompareStrings(a.Address, b.Address) })
+	slices.SortStableFunc(actions, func(a, b plan.Planned) int { return strings.Compare(a.Address, b.Address) })
 	p := &plan.Plan{
 		Format: plan.PlanFormat, Stack: w.Stage.Stack, Stage: w.Stage.Name, Serial: w.Snap.Serial, Actions: actions,
 	}

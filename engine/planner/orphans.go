@@ -96,11 +96,7 @@ func (j *Jobs) whereabouts(ctx context.Context, g *Graph, entries map[string]*st
 				out.Unreached = append(out.Unreached, fmt.Sprintf("%s: %s", rec.Address, err))
 				continue // other entries say where to look
 			}
-			settings := gen.Settings
-			if settings == nil {
-				settings = rec.Settings
-			}
-			add(j.Cloud.Reach(ctx, gen.Kind, settings))
+			add(j.Cloud.ReachOf(ctx, rec, gen))
 		}
 	}
 	named := len(ways) > 0

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/athanor-dev/athanor/engine/plan"
@@ -225,7 +226,7 @@ func (w *Draft) document(ctx context.Context, p *plan.Plan, o outcome, digest fu
 	unreadable := w.unreadables()
 	actions := w.lines().All(slices.Concat(w.Declared, w.Leftover)) // there can be very many: they are copied only behind others
 	p.Actions = slices.Insert(append(append(actions, w.drift.Stuck...), unreadable...), 0, w.Missed.Lines...)
-	byAddress := func(a, b plan.Planned) int { return plan.CompareStrings(a.Address, b.Address) }
+	byAddress := func(a, b plan.Planned) int { return strings.Compare(a.Address, b.Address) }
 	if !slices.IsSortedFunc(p.Actions, byAddress) {
 		slices.SortStableFunc(p.Actions, byAddress)
 	}
@@ -234,7 +235,7 @@ func (w *Draft) document(ctx context.Context, p *plan.Plan, o outcome, digest fu
 	}
 	p.Causes = plan.CausesOf(p.Actions, w.Nodes, w.Masks)
 	p.Left = w.drift.Left
-	slices.SortStableFunc(p.Left, func(a, b plan.Left) int { return plan.CompareStrings(a.Address, b.Address) })
+	slices.SortStableFunc(p.Left, func(a, b plan.Left) int { return strings.Compare(a.Address, b.Address) })
 	p.Outputs, p.Used = w.Outputs().planned(ctx), w.Program.values.Used()
 	p.OutputChanges = w.Outputs().changes(ctx, p.Acts())
 	p.Summary.OutputsChanged = len(p.OutputChanges)
