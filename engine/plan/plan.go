@@ -223,8 +223,10 @@ func (w *Draft) document(ctx context.Context, p *Plan, o outcome, digest func() 
 		return nil, err
 	}
 	unreadable := w.unreadables()
-	actions := w.lines().all(slices.Concat(w.Declared, w.Leftover)) // there can be very many: they are copied only behind others
-	p.Actions = slices.Insert(append(append(actions, w.drift.stuck...), unreadable...), 0, w.Missed.Lines...)
+	p.Actions = w.lines().all(slices.Concat(w.Declared, w.Leftover))
+	if len(w.Missed.Lines)+len(w.drift.stuck)+len(unreadable) > 0 {
+		p.Actions = slices.Concat(w.Missed.Lines, p.Actions, w.drift.stuck, unreadable) // a copy: nodes keep their lines
+	}
 	byAddress := func(a, b Planned) int { return CompareStrings(a.Address, b.Address) }
 	if !slices.IsSortedFunc(p.Actions, byAddress) {
 		slices.SortStableFunc(p.Actions, byAddress)
