@@ -39,6 +39,8 @@ var writers = map[string]string{
 	"Draft.planBeside": "an object that carries the owner tag of an address whose entry has another one",
 	"moving.add":       "an entry that `state mv` moves",
 
+	"Lines.All":   "none: the line in the document takes the place of an equal one",
+	"Node.Amend":  "none: what a run has found beside it",
 	"limit":       "what a plan document announces nothing for is left as it is",
 	"planRemains": "an undeclared resource of which only condemned generations are left, each with a line of its own",
 }

@@ -139,6 +139,11 @@ func (r *Run) apply(ctx context.Context) (*Result, error) {
 		return nil, errors.Join(err, journal.Finish(context.WithoutCancel(ctx), statestore.Failed, nil))
 	}
 	w, known := r.Draft, openDurations(r.Draft.Snap, r.Runner.Key)
+	for _, n := range w.Declared {
+		if n.Plan != nil && n.Entry == nil && n.Doing() == plan.Create && n.Look.Absent {
+			n.DropJob() // with nothing to compare, its work makes a job of its own
+		}
+	}
 	works := r.worker(known)
 	leftover := slices.DeleteFunc(slices.Clone(w.Leftover), func(n *plan.Node) bool { return !w.IsSelected(n) })
 	planRemains(leftover)
@@ -261,7 +266,7 @@ func (r *Run) prelude(ctx context.Context) error {
 			r.Draft.Owners.Change(nil, n.Entry)
 			n.Others = nil
 			if n.Plan.Generation == 0 {
-				n.Plan.Generation = n.Entry.Live().Number
+				n.Amend(func(p *plan.Planned) { p.Generation = n.Entry.Live().Number })
 			}
 		case len(n.Others) > 0:
 			n.Entry = r.recordOf(n) // what it was before, of another kind or elsewhere: later runs do not look for it

@@ -68,8 +68,8 @@ func (m *maker) previewCreate(ctx context.Context, n *plan.Node) error {
 	if err != nil {
 		return err
 	}
-	if !job.Named && n.Job != nil {
-		job.Name = n.Job.Name
+	if o := n.Object(); !job.Named && o != nil {
+		job.Name = o.Name
 	}
 	if !planner.Findable(job) {
 		return nil

@@ -23,8 +23,8 @@ func (f *forwarding) forward(ctx context.Context) {
 		t := &task{n: n, drop: drop}
 		t.do = func(t *task) (bool, error) {
 			waiting, err := f.works.work(ctx, t, first, do)
-			if !drop && err == nil && !convergesLater(n) {
-				n.Job = nil // there can be very many, and nothing asks for it any more
+			if !drop && err == nil {
+				n.DropJob()
 			}
 			return waiting, err
 		}

@@ -136,8 +136,8 @@ func (s *settler) taken(n *plan.Node, rec *state.Entry) *state.Generation {
 	if n.Doing() == plan.Adopt {
 		g.Number = rec.NextNumber()
 	}
-	if n.Job != nil {
-		g.Name, g.NameGiven = n.Job.Name, n.Job.Named
+	if o := n.Object(); o != nil {
+		g.Name, g.NameGiven = o.Name, o.Named
 	}
 	rec.Generations = append(rec.Generations, g)
 	return g
@@ -302,7 +302,8 @@ func (s *settler) recordOf(n *plan.Node) *state.Entry {
 		}
 	}
 	rec.Options, rec.Settings, rec.Needs, rec.Cut = n.Decl.Options, n.Decl.Settings, s.needs(n), n.Cut
-	rec.MayDeleteData, rec.MovingFrom = n.Job != nil && n.Job.Leave, ""
+	o := n.Object()
+	rec.MayDeleteData, rec.MovingFrom = o != nil && o.MayDeleteData, ""
 	return rec
 }
 
@@ -327,7 +328,9 @@ func (s *settler) done(ctx context.Context, n *plan.Node, rec *state.Entry, g *s
 		rec.Props, _ = tree.Without(rec.Props, path).(map[string]any)
 	}
 	n.CondemnOthers(rec, s.findsOwn)
-	n.Plan.Waiting = out.Waiting
+	if n.Plan.Waiting != out.Waiting {
+		n.Amend(func(p *plan.Planned) { p.Waiting = out.Waiting })
+	}
 	switch {
 	case s.tasks[n].passes():
 		s.publish(n, out.Attrs)

@@ -69,10 +69,13 @@ func (a Announcer) making(n *Node) []operation.Operation {
 	}
 }
 
+// onlyWritten are the operations of every resource that is kept in state alone and does not act.
+var onlyWritten = []operation.Operation{{Verb: operation.Write}}
+
 // stateOnly lists the operations of a kind that has no object: it acts, or is only written down.
 func (a Announcer) stateOnly(n *Node) []operation.Operation {
 	if !Acts(n.Spec) {
-		return []operation.Operation{{Verb: operation.Write}}
+		return onlyWritten
 	}
 	run := operation.Operation{Verb: operation.Run, May: n.Plan.May, Call: n.Spec.Type, Want: RunDigest(n.Job)}
 	if n.Plan.Action != Replace && n.Plan.Action != Create || n.Entry == nil {

@@ -96,12 +96,13 @@ func (n *Node) fixedOn(up *Node) bool {
 // NameHeld are the things of a node's record that bear the given name which its new thing is to have: they must go
 // before it can come.
 func (n *Node) NameHeld(rec *state.Entry) []*state.Generation {
-	if rec == nil || n.Job == nil || !n.Job.Named {
+	o := n.Object()
+	if rec == nil || o == nil || !o.Named {
 		return nil
 	}
 	var held []*state.Generation
 	for _, g := range rec.Generations {
-		if g.State != statestore.Candidate && g.NameGiven && g.Name == n.Job.Name && g.Kind == n.Spec.Type && g.Location == n.Access.Place {
+		if g.State != statestore.Candidate && g.NameGiven && g.Name == o.Name && g.Kind == n.Spec.Type && g.Location == n.Access.Place {
 			held = append(held, g)
 		}
 	}

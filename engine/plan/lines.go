@@ -25,19 +25,25 @@ type Lines struct {
 	KeepsReplaced bool
 }
 
-// All are the lines of nodes, in the order of their addresses, each with what it announces.
+// All are the lines of nodes, in the order of their addresses, each with what it announces. The line of a node itself becomes
+// its plan: there can be very many, and none is held twice.
 func (l *Lines) All(nodes []*Node) []Planned {
 	slices.SortStableFunc(nodes, func(a, b *Node) int { return strings.Compare(a.Address, b.Address) })
-	all := make([]Planned, 0, len(nodes))
-	for _, n := range nodes {
+	all, own := make([]Planned, 0, len(nodes)), make([]int, len(nodes))
+	for i, n := range nodes {
 		all = append(all, l.untied(n)...)
-		if n.Plan != nil {
+		if own[i] = len(all); n.Plan != nil {
 			mask(n.Plan, l.Redact)
 			n.Plan.From = cmp.Or(n.Plan.From, n.begunAt(n.Entry.Candidate()))
 			n.Plan.Steps = l.announce(n)
 			all = append(all, *n.Plan)
 		}
 		all = append(all, l.condemned(n)...)
+	}
+	for i, n := range nodes {
+		if n.Plan != nil {
+			n.Plan = &all[own[i]]
+		}
 	}
 	return all
 }

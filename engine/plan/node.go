@@ -60,6 +60,7 @@ type Tracked struct {
 type Observation struct {
 	Access *observe.Way
 	Job    *reconcile.Job
+	object *Object // what stays of a job that was dropped
 	Look   reconcile.Look
 	Looked bool
 	Err    error // why it could not be observed
@@ -114,13 +115,41 @@ type progress struct {
 // OwnNames are the names and identities that errors about the node may hold.
 func (n *Node) OwnNames() []string {
 	names := []string{n.Address, n.From, n.Look.Identity}
-	if n.Job != nil {
-		names = append(names, n.Job.Name, n.Job.ID)
+	if o := n.Object(); o != nil {
+		names = append(names, o.Name, o.ID)
 	}
 	for _, g := range n.Generations() {
 		names = append(names, g.Identity)
 	}
 	return append(names, n.Sought...)
+}
+
+// Object is what the job of a node says of its object.
+type Object struct {
+	Name, ID string
+	// Named: the author gave the name.
+	Named bool
+	// MayDeleteData: a prop allows to delete users' data with the object.
+	MayDeleteData bool
+}
+
+// Object returns what is known of the object of a node from the job that it was planned with, nil without one.
+func (n *Node) Object() *Object {
+	if n.Job == nil {
+		return n.object
+	}
+	return &Object{Name: n.Job.Name, ID: n.Job.ID, Named: n.Job.Named, MayDeleteData: n.Job.Leave}
+}
+
+// DropJob drops the job that a node was planned with, when a run needs no more of it than its object. A job and the values in it
+// are the largest part of a node, and there can be very many.
+func (n *Node) DropJob() { n.object, n.Job = n.Object(), nil }
+
+// Amend lets a run note what it has found of an address. The line of the plan document stays as it was approved.
+func (n *Node) Amend(change func(*Planned)) {
+	amended := *n.Plan
+	change(&amended)
+	n.Plan = &amended
 }
 
 // Doing is what is done to the address: what was planned, or what a run found to do in its place.

@@ -224,10 +224,13 @@ func (w *Draft) document(ctx context.Context, p *plan.Plan, o outcome, digest fu
 		return nil, err
 	}
 	unreadable := w.unreadables()
-	actions := w.lines().All(slices.Concat(w.Declared, w.Leftover)) // there can be very many: they are copied only behind others
-	p.Actions = slices.Insert(append(append(actions, w.drift.Stuck...), unreadable...), 0, w.Missed.Lines...)
+	p.Actions = w.lines().All(slices.Concat(w.Declared, w.Leftover))
+	if len(w.Missed.Lines)+len(w.drift.Stuck)+len(unreadable) > 0 {
+		p.Actions = slices.Concat(w.Missed.Lines, p.Actions, w.drift.Stuck, unreadable)
+	}
 	byAddress := func(a, b plan.Planned) int { return strings.Compare(a.Address, b.Address) }
 	if !slices.IsSortedFunc(p.Actions, byAddress) {
+		p.Actions = slices.Clone(p.Actions) // the nodes keep theirs
 		slices.SortStableFunc(p.Actions, byAddress)
 	}
 	for i := range p.Actions {

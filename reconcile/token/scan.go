@@ -23,8 +23,8 @@ func scan(s string, read func(body string) (*Expr, bool)) ([]Part, error) {
 	if err := ragged(s); err != nil {
 		return nil, err
 	}
-	var parts []Part
-	start := 0
+	opened := strings.Count(s, plainOpen) + strings.Count(s, shiftedOpen)
+	parts, start := make([]Part, 0, 2*opened+1), 0
 	for start < len(s) {
 		at, mark := nextBracket(s, start)
 		if text := s[start:at]; text != "" {

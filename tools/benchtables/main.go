@@ -9,6 +9,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"strings"
 )
 
 func main() {
@@ -20,7 +21,8 @@ func main() {
 	}
 }
 
-// run reads results, of which later ones replace earlier ones, and rewrites the tables that they have numbers for.
+// run reads results, of which later ones replace earlier ones, and rewrites the tables that they have numbers for. A benchmark that
+// failed costs its own rows alone: the error names it when the tables are written.
 func run(readme string, results []string) error {
 	if readme == "" || len(results) == 0 {
 		return errors.New("name the file with -readme, and the results")
@@ -43,5 +45,8 @@ func run(readme string, results []string) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", readme, err)
 	}
-	return os.WriteFile(readme, []byte(text), 0o644)
+	if err := os.WriteFile(readme, []byte(text), 0o644); err != nil || len(all.failed) == 0 {
+		return err
+	}
+	return fmt.Errorf("%w, and the tables have the others: %s", errFailed, strings.Join(all.failed, "; "))
 }

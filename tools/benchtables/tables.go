@@ -15,6 +15,7 @@ import (
 type measured struct {
 	names   []string
 	metrics map[string]map[string]float64 // by name and unit
+	failed  []string                      // what go test says of benchmarks that failed
 }
 
 var errFailed = errors.New("a benchmark failed")
@@ -24,8 +25,8 @@ func (m *measured) read(text string) error {
 	for line := range strings.Lines(text) {
 		line = strings.TrimSpace(line)
 		switch {
-		case strings.HasPrefix(line, "--- FAIL"), line == "FAIL":
-			return errFailed
+		case strings.HasPrefix(line, "--- FAIL"), strings.HasPrefix(line, "FAIL"):
+			m.failed = append(m.failed, line)
 		case strings.HasPrefix(line, "Benchmark"):
 			if err := m.result(line); err != nil {
 				return err
@@ -134,6 +135,9 @@ func (m *measured) starts() (lines []string) {
 		}
 		lines = append(lines, fmt.Sprintf("| `%s` | %s | %s | %s |", rest[0], duration(metrics["ms"]), duration(metrics["cpu-ms"]), unit(metrics, "MiB")))
 	})
+	if ms, ok := m.metrics["FirstLine"]["ms/first-line"]; ok && lines != nil {
+		lines = append(lines, fmt.Sprintf("| `plan` at a terminal, to its first line | %s | | |", duration(ms)))
+	}
 	return lines
 }
 

@@ -2,6 +2,8 @@ package main
 
 import (
 	"errors"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -120,10 +122,35 @@ func TestLaterResultsReplaceEarlierOnes(t *testing.T) {
 	}
 }
 
-func TestRefusals(t *testing.T) {
-	if err := new(measured).read("BenchmarkStart/version-2 1 7 ms\n--- FAIL: BenchmarkStack\nFAIL\n"); !errors.Is(err, errFailed) {
-		t.Errorf("a failure: %v", err)
+// TestFailedBenchmarks proves that a benchmark that failed costs its own rows alone, and that the error names it.
+func TestFailedBenchmarks(t *testing.T) {
+	dir := t.TempDir()
+	readme, results := filepath.Join(dir, "README.md"), filepath.Join(dir, "results.txt")
+	for name, text := range map[string]string{
+		readme: "<!-- measured: start -->\n<!-- end -->\n",
+		results: "BenchmarkStart/version-2 1 7.0 ms 6.0 cpu-ms 40.0 MiB\nBenchmarkFirstLine-2 3 31.5 ms/first-line\n" +
+			"--- FAIL: BenchmarkStack/flat\n    stack_test.go:1: no room\nFAIL\nexit status 1\n",
+	} {
+		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
 	}
+	err := run(readme, []string{results})
+	if !errors.Is(err, errFailed) || !strings.Contains(err.Error(), "BenchmarkStack/flat") {
+		t.Errorf("the error is %v", err)
+	}
+	text, err := os.ReadFile(readme)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, row := range []string{"| `version` | 7.0 ms | 6.0 ms | 40 MiB |", "| `plan` at a terminal, to its first line | 32 ms | | |"} {
+		if !strings.Contains(string(text), row) {
+			t.Errorf("no row %q in\n%s", row, text)
+		}
+	}
+}
+
+func TestRefusals(t *testing.T) {
 	if err := new(measured).read("BenchmarkStart/version-2 1 seven ms\n"); err == nil {
 		t.Error("a value that is no number")
 	}
