@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -186,4 +187,38 @@ func readTree(root fs.FS) ([]source, error) {
 	})
 	slices.SortFunc(tree, func(a, b source) int { return strings.Compare(a.path, b.path) })
 	return tree, err
+}
+
+// TestUnracedTestsAreThere holds the list of tests that CI's race detector leaves out to tests that there are, each in one of the packages
+// that it runs.
+func TestUnracedTestsAreThere(t *testing.T) {
+	script, err := os.ReadFile(".ci/run")
+	if err != nil {
+		t.Fatal(err)
+	}
+	list := regexp.MustCompile(`(?s)\nunraced=\((.*?)\n\)`).FindSubmatch(script)
+	if list == nil {
+		t.Fatal(".ci/run has no list of tests without the race detector")
+	}
+	tree, err := readTree(os.DirFS("."))
+	if err != nil {
+		t.Fatal(err)
+	}
+	in := map[string][]string{}
+	for _, s := range tree {
+		room, _, _ := strings.Cut(s.path, "/")
+		if !s.test() || room != "statestore" && room != "reconcile" && s.dir() != "engine" {
+			continue
+		}
+		for _, d := range s.ast.Decls {
+			if f, ok := d.(*ast.FuncDecl); ok && f.Recv == nil {
+				in[f.Name.Name] = append(in[f.Name.Name], s.path)
+			}
+		}
+	}
+	for _, name := range strings.Fields(string(list[1])) {
+		if len(in[name]) != 1 {
+			t.Errorf("%s is a test in %q", name, in[name])
+		}
+	}
 }

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 
 	"github.com/athanor-dev/athanor/bench/measure"
@@ -23,10 +24,11 @@ const (
 	firstInput = "value-0"
 )
 
-// Build builds the binary as it is released, static and without paths, and gives its path below dir.
-func Build(ctx context.Context, dir string) (string, error) {
+// Build builds the static binary, and gives its path below dir. As it is released it has no paths of this machine; for that
+// each package, those of Go itself included, is compiled once more.
+func Build(ctx context.Context, dir string, released bool) (string, error) {
 	bin := filepath.Join(dir, "athanor")
-	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-ldflags", "-s -w", "-o", bin, "github.com/athanor-dev/athanor/cmd/athanor")
+	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath="+strconv.FormatBool(released), "-ldflags", "-s -w", "-o", bin, "github.com/athanor-dev/athanor/cmd/athanor")
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("build athanor: %w: %s", err, out)

@@ -2,6 +2,7 @@ package bench_test
 
 import (
 	"context"
+	"flag"
 	"fmt"
 	"os"
 	"strconv"
@@ -12,9 +13,9 @@ import (
 	"github.com/athanor-dev/athanor/bench/measure"
 )
 
-// binary builds athanor, once per run and only where somebody asks.
+// binary builds athanor, once per run and only where somebody asks. What is measured is built as it is released.
 var binary = sync.OnceValues(func() (string, error) {
-	return bench.Build(context.Background(), buildDir)
+	return bench.Build(context.Background(), buildDir, flag.Lookup("test.bench").Value.String() != "")
 })
 
 var buildDir string

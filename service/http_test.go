@@ -13,6 +13,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -556,11 +557,13 @@ func TestRevokedStream(t *testing.T) {
 		done <- ended
 	}()
 	id, _, _ := strings.Cut(strings.TrimPrefix(token, "ath_"), "_")
-	for { // until the stream was begun, it would be refused
+	for begun := false; !begun; { // until the stream was begun, it would be refused
 		_, _, body := s.send("GET", "/v1/tokens", boss, "")
-		if strings.Contains(body, `"lastUsed"`) {
-			break
+		var list wire.Tokens
+		if err := json.Unmarshal([]byte(body), &list); err != nil {
+			t.Fatalf("%v: %s", err, body)
 		}
+		begun = slices.ContainsFunc(list.Tokens, func(other wire.Token) bool { return other.ID == id && !other.LastUsed.IsZero() })
 	}
 	if status, _, body := s.send("DELETE", "/v1/tokens/"+id, boss, ""); status != http.StatusOK {
 		t.Fatalf("%d %s", status, body)

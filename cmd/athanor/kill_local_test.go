@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -196,30 +197,30 @@ func liveHere(t *testing.T, binary string, stories []story, worlds [][]string, f
 	}
 }
 
-// faults draws where each life is cut. All of them are every operation of every story, half of them power cuts.
+// faults draws where each life is cut. All of them are every operation of every story, half of them power cuts. Else the lives are few:
+// what the seed draws lies in another part of a story in each life, and every other one is a power cut.
 func faults(counts []int, lost bool) [][]fault {
 	chance := rand.New(rand.NewPCG(*killSeed, 2))
-	each, lives := make([][]fault, len(counts)), 0
-	for i, n := range counts {
-		order := chance.Perm(n)
-		for _, at := range order {
-			f := fault{nth: at + 1, lost: lost, power: !lost && chance.IntN(2) == 0}
-			f.chance = rand.New(rand.NewPCG(*killSeed, uint64(i)<<32|uint64(at)))
-			each[i] = append(each[i], f)
-		}
-		lives = max(lives, n)
-	}
+	lives := 3
 	switch {
 	case *killMode == "full":
+		lives = slices.Max(counts)
 	case testing.Short() || lost:
 		lives = 2
-	default:
-		lives = 5
 	}
 	out := make([][]fault, lives)
-	for n := range out {
-		for i := range counts {
-			out[n] = append(out[n], each[i][n%len(each[i])])
+	for i, n := range counts {
+		order := chance.Perm(n)
+		for life := range out {
+			at, power := order[life%n], chance.IntN(2) == 0
+			if *killMode != "full" {
+				part := (life + i) % lives
+				from, to := part*n/lives, (part+1)*n/lives
+				at, power = from+chance.IntN(max(to-from, 1)), (life+i)%2 == 0
+			}
+			f := fault{nth: at + 1, lost: lost, power: power && !lost}
+			f.chance = rand.New(rand.NewPCG(*killSeed, uint64(i)<<32|uint64(at)))
+			out[life] = append(out[life], f)
 		}
 	}
 	return out

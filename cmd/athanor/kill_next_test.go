@@ -5,7 +5,6 @@ package main
 import (
 	"fmt"
 	"maps"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
@@ -70,13 +69,13 @@ func TestKillHereNext(t *testing.T) {
 	binary := built(t, false)
 	all := sequels()
 	counts := map[string]*atomic.Int64{}
-	for _, name := range slices.Sorted(maps.Keys(all)) {
+	for row, name := range slices.Sorted(maps.Keys(all)) {
 		s, count := all[name], &atomic.Int64{}
 		counts[name] = count
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			want, operations := s.undisturbed(t, binary)
-			for _, nth := range drawn(operations, name) {
+			for _, nth := range drawn(operations, row, len(all)) {
 				s.live(t, binary, nth, want, count)
 			}
 		})
@@ -94,14 +93,18 @@ func TestKillHereNext(t *testing.T) {
 	})
 }
 
-// drawn are the operations before which a run is cut: all of them, or three that the seed draws.
-func drawn(operations int, name string) []int {
-	chance := rand.New(rand.NewPCG(*killSeed, uint64(len(name))<<32|uint64(name[0])))
-	order := chance.Perm(operations)
-	if *killMode != "full" {
-		order = order[:min(3, len(order))]
+// drawn are the operations before which a run is cut: all of them, or one for each next command. Those lie in turn in each part of
+// a run, from the first operation to the last, in an order that the seed changes.
+func drawn(operations, row, rows int) []int {
+	if *killMode == "full" {
+		all := make([]int, operations)
+		for i := range all {
+			all[i] = i
+		}
+		return all
 	}
-	return order
+	part := (row + int(*killSeed%uint64(rows))) % rows
+	return []int{part * (operations - 1) / (rows - 1)}
 }
 
 // undisturbed is what the command after the cut leaves without the run that is cut, and how many operations on files that has.

@@ -88,7 +88,7 @@ func stack(s *athanor.Stack) error {
 `
 
 // TestKillProgram kills a Go program whose functions athanor calls, or athanor, before each step of the program, and runs
-// the same command once more.
+// the same command once more. In full it kills both before each step; else the one and the other in turn.
 func TestKillProgram(t *testing.T) {
 	t.Parallel() // it waits for the compiler, and others wait for processes
 	if testing.Short() {
@@ -110,10 +110,14 @@ func TestKillProgram(t *testing.T) {
 		t.Errorf("programs for their graph: %q (%v)", programs, err)
 	}
 	k.builtAlready()
-	killed := 0
-	for _, who := range []string{"program", "athanor"} {
-		for n, cut := 1, true; cut; n++ {
-			cut = false
+	killed, whos := 0, []string{"program", "athanor"}
+	for n, cut := 1, true; cut; n++ {
+		cut = false
+		of := whos
+		if *killMode != "full" {
+			of = whos[n%len(whos):][:1]
+		}
+		for _, who := range of {
 			k.begin(fmt.Sprintf("%s-%d", who, n))
 			for i, args := range stories {
 				fault := fmt.Sprint(who, " ", n)
@@ -128,7 +132,7 @@ func TestKillProgram(t *testing.T) {
 			}
 		}
 	}
-	if killed < 30 {
+	if killed < 15*len(whos) && *killMode == "full" || killed < 15 {
 		t.Errorf("only %d runs were cut", killed)
 	}
 	t.Logf("%d runs were cut", killed)

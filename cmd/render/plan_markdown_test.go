@@ -12,10 +12,12 @@ import (
 	"github.com/athanor-dev/athanor/engine"
 )
 
-// markup is what the tags and marks are that a plan in Markdown itself has.
+// markup is what the tags and marks are that a plan in Markdown itself has. A cell and a format begin with what no backslash stands before.
 var (
-	markup = regexp.MustCompile(`</?details>|<summary>[a-z]+(?:: \d+ resources?)?</summary>|\*\*(?:drift|error|policy)\*\*`)
-	fence  = regexp.MustCompile("^`{3,}$")
+	cell       = regexp.MustCompile(`(?:^|[^\\])(?:\\\\)*\|`)
+	formatting = regexp.MustCompile(`(?:^|[^\\])(?:\\\\)*[\[\]!_~$]`)
+	markup     = regexp.MustCompile(`</?details>|<summary>[a-z]+(?:: \d+ resources?)?</summary>|\*\*(?:drift|error|policy)\*\*`)
+	fence      = regexp.MustCompile("^`{3,}$")
 )
 
 // prose is Markdown without its blocks and spans of code, which a reader shows as they are. It fails when one does not end.
@@ -60,17 +62,28 @@ func withoutCode(t *testing.T, line string) string {
 			continue
 		}
 		rest := line[i+len(run):]
-		end := regexp.MustCompile("(?:^|[^`])" + run + "(?:[^`]|$)").FindStringIndex(rest)
-		if end == nil {
+		close := spanEnd(rest, len(run))
+		if close < 0 {
 			t.Fatalf("code does not end: %q", line)
 		}
-		close := end[0] + strings.Index(rest[end[0]:end[1]], run)
 		if strings.Contains(rest[:close], "|") {
 			t.Fatalf("code ends its cell: %q", line)
 		}
 		i += len(run) + close + len(run)
 	}
 	return out.String()
+}
+
+// spanEnd is where a span of code ends that so many backticks began: at as many, neither more nor fewer. It is -1 where it does not.
+func spanEnd(text string, ticks int) int {
+	for at := 0; at < len(text); at++ {
+		run := len(text[at:]) - len(strings.TrimLeft(text[at:], "`"))
+		if run == ticks {
+			return at
+		}
+		at += run
+	}
+	return -1
 }
 
 // hostilePlan is a plan all of whose texts are one that attacks.
@@ -159,10 +172,10 @@ func checkProse(t *testing.T, text, made string) {
 			t.Fatalf("%q is HTML in %q", text, line)
 		case linked.MatchString(shown):
 			t.Fatalf("%q is linked in %q", text, line)
-		case regexp.MustCompile(`(?:^|[^\\])(?:\\\\)*[\[\]!_~$]`).MatchString(bare):
+		case formatting.MatchString(bare):
 			t.Fatalf("%q is a format in %q", text, line)
 		}
-		if cells := regexp.MustCompile(`(?:^|[^\\])(?:\\\\)*\|`).FindAllString(bare, -1); len(cells) > 0 && len(cells) != 5 && len(cells) != 4 {
+		if cells := cell.FindAllString(bare, -1); len(cells) > 0 && len(cells) != 5 && len(cells) != 4 {
 			t.Fatalf("%q makes %d cells: %q", text, len(cells), line)
 		}
 	}

@@ -7,7 +7,7 @@ import (
 )
 
 // TestEnumerationIsDeterministic: two enumerations of the proof name the same lines in the same order, on one processor
-// and on two, and no line twice.
+// and on two, and no line twice. With -proof=full it takes all cells of the matrix.
 func TestEnumerationIsDeterministic(t *testing.T) {
 	enumerate := func(processors int, d depth, all []*scenario) [][]string {
 		defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(processors))
@@ -37,7 +37,11 @@ func TestEnumerationIsDeterministic(t *testing.T) {
 			t.Errorf("%d of %d lines are repeated", len(keys)-len(once), len(keys))
 		}
 	}
-	agree(single, append(scenarios(), matrix()...))
+	cells := matrix()
+	if *proofFlag == "" { // cells are made alike: one in eight every day
+		cells = slices.DeleteFunc(cells, func(sc *scenario) bool { return hashed(sc.name)%8 != 0 })
+	}
+	agree(single, append(scenarios(), cells...))
 	agree(whole, slices.DeleteFunc(scenarios(), func(sc *scenario) bool {
 		return !slices.Contains([]string{"delete a cycle", "delete with its parent", "update slowly"}, sc.name)
 	}))

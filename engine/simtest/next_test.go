@@ -35,11 +35,10 @@ func durable(events []simtest.Event) []point {
 const acquire = "acquire"
 
 // nexts hands on what may follow the cuts of a scenario: for each state that they leave, the first cut in the order of keys,
-// with every next command that applies. Every day some of all cuts are played with some next commands, whatever states they
-// leave: to tell states apart every cut has to be played.
+// with every next command that applies. Every day some of all cuts are played with some next commands ([chooseDaily]), whatever
+// states they leave: to tell states apart every cut has to be played.
 func (sc *scenario) nexts(t *testing.T, ref *outcome, d depth, yield func(item) bool) bool {
-	cuts := durable(ref.first.Events)
-	slices.SortFunc(cuts, func(a, b point) int { return strings.Compare(sc.key(a.parts()...), sc.key(b.parts()...)) })
+	cuts := sc.cuts(ref)
 	seen := map[string]bool{}
 	for _, cut := range cuts {
 		p := sc.at(ref, cut)
@@ -60,7 +59,7 @@ func (sc *scenario) nexts(t *testing.T, ref *outcome, d depth, yield func(item) 
 				continue
 			}
 			key := sc.key(append(cut.parts(), "next", c.name)...)
-			if d == sample && !dailyNext(key) && !isWitness(key) {
+			if d == sample && !sc.daily[key] && !isWitness(key) {
 				continue
 			}
 			n := p.apply(c)
@@ -80,6 +79,13 @@ func (sc *scenario) nexts(t *testing.T, ref *outcome, d depth, yield func(item) 
 		}
 	}
 	return true
+}
+
+// cuts are the durable ones of a scenario, in the order of keys.
+func (sc *scenario) cuts(ref *outcome) []point {
+	cuts := durable(ref.first.Events)
+	slices.SortFunc(cuts, func(a, b point) int { return strings.Compare(sc.key(a.parts()...), sc.key(b.parts()...)) })
+	return cuts
 }
 
 // at is where a cut leaves a scenario.

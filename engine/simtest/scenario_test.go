@@ -43,6 +43,10 @@ type scenario struct {
 	cell bool
 	// large scenarios are cut at triples that a seed chooses instead of at all pairs.
 	large bool
+
+	// ref is the scenario in peace, and daily the keys of what is played every day, where that is all.
+	ref   *outcome
+	daily map[string]bool
 }
 
 // point is one way to disturb a scenario: what the first run meets, the second, and so on; then the command is run once

@@ -36,7 +36,7 @@ func (a *api) start(folder, name string) *runtime {
 		a.t.Fatal(err)
 	}
 	binary := filepath.Join(a.t.TempDir(), "bootstrap")
-	if out, err := exec.CommandContext(a.t.Context(), "go", "build", "-o", binary, "./"+folder).CombinedOutput(); err != nil {
+	if out, err := exec.CommandContext(a.t.Context(), "go", "build", "-ldflags=-s -w", "-o", binary, "./"+folder).CombinedOutput(); err != nil {
 		a.t.Fatalf("build: %v\n%s", err, out)
 	}
 	r := &runtime{t: a.t, events: make(chan []byte), answers: make(chan answered)}

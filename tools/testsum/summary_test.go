@@ -202,6 +202,20 @@ func TestEnds(t *testing.T) { _ = syscall.Kill(os.Getpid(), syscall.SIGKILL); se
 	}
 }
 
+// TestGarbage: tests run with more garbage than Go lets pile up by itself, unless somebody says how much.
+func TestGarbage(t *testing.T) {
+	for said, want := range map[string]string{"": "400", "50": "50"} {
+		t.Setenv("GOGC", said)
+		var out strings.Builder
+		code, err := run(options{dir: module(t, map[string]string{"a/a_test.go": "package a\n\nimport (\n\t\"os\"\n\t\"testing\"\n)\n" + `
+func TestIt(t *testing.T) { t.Error("GOGC is " + os.Getenv("GOGC")) }
+`}), args: []string{"./..."}}, &out)
+		if code != 1 || err != nil || !strings.Contains(out.String(), "GOGC is "+want+"\n") {
+			t.Errorf("code %d, error %v, said %q; want GOGC %s", code, err, out.String(), want)
+		}
+	}
+}
+
 func TestBrokenPattern(t *testing.T) {
 	var out strings.Builder
 	code, err := run(options{dir: module(t, map[string]string{}), args: []string{"./none"}}, &out)

@@ -13,10 +13,13 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/athanor-dev/athanor/statestore/proctest"
 )
 
 // Cloud is a server that stands for a cloud in a test.
@@ -44,7 +47,7 @@ type Program[C Cloud] struct {
 func Build[C Cloud](t testing.TB, cloud C, main string) *Program[C] {
 	t.Helper()
 	p := &Program[C]{t: t, Cloud: cloud, Dir: t.TempDir(), binary: built(t, main)}
-	p.env = os.Environ()
+	p.env = slices.DeleteFunc(os.Environ(), func(entry string) bool { return strings.HasPrefix(entry, "GOGC=") }) // as it ships
 	for name, value := range Caches(t) {
 		p.env = append(p.env, name+"="+value)
 	}
@@ -62,17 +65,22 @@ func (p *Program[C]) For(t testing.TB) *Program[C] {
 	return &other
 }
 
-// built is the program as it ships, beside the test binary, in a folder that the go command removes after the tests: the
-// second time there is nothing to link.
+// built is the program as it ships, which the packages of a test run share.
 func built(t testing.TB, main string) string {
 	t.Helper()
-	name := strings.Trim(strings.NewReplacer(".", "", "/", "-").Replace(main), "-")
-	binary, err := filepath.Abs(filepath.Join(filepath.Dir(os.Args[0]), "built", name, "program"))
+	folder, err := filepath.Abs(main)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if out, err := exec.CommandContext(t.Context(), "go", "build", "-ldflags=-s -w", "-o", binary, main).CombinedOutput(); err != nil {
-		t.Fatalf("build: %v\n%s", err, out)
+	name := strings.Trim(strings.NewReplacer(string(filepath.Separator), "-", ":", "").Replace(folder), "-")
+	binary, err := proctest.Shared(filepath.Join(name, "program"), func(path string) error {
+		if out, err := exec.CommandContext(t.Context(), "go", "build", "-ldflags=-s -w", "-o", path, main).CombinedOutput(); err != nil {
+			return fmt.Errorf("build: %w\n%s", err, out)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
 	}
 	return binary
 }
