@@ -37,7 +37,9 @@ type classifier struct {
 
 // classify decides what is to be done to one declared node.
 func (c *classifier) classify(ctx context.Context, n *Node) {
-	n.Plan = &Planned{Address: n.Address, Kind: n.Spec.Type, Needs: n.Needs, Source: n.Decl.Source, Place: n.Access.Place, Local: n.Spec.Stands != ""}
+	n.Plan = &Planned{
+		Address: n.Address, Kind: n.Spec.Type, Needs: n.Needs, Source: n.Decl.Source, Bound: n.Decl.Bound, Place: n.Access.Place, Local: n.Spec.Stands != "",
+	}
 	if n.From != "" {
 		n.Plan.From = n.From
 	}
