@@ -49,11 +49,20 @@ func approvedFlag() cli.Flag {
 	return &cli.StringFlag{Category: cli.Safety, Name: "approved", Usage: "deploy what plan `ID` announces, which was submitted and approved; else exit 5 with the difference"}
 }
 
+// notAService refuses what only a service has, of a store that is none.
+func notAService(store, what string) error {
+	err := errors.New("only a service " + what)
+	if store != "" {
+		err = fmt.Errorf("--store %s: %w", redactURL(store), err)
+	}
+	return hint(err, "athanor login https://HOST, then --store https://HOST; athanor serve is one")
+}
+
 // service is the service that keeps the stage.
 func (s *session) service() (*remote.Store, error) {
 	store, ok := s.project.store.(*remote.Store)
 	if !ok {
-		return nil, hint(errors.New("only a service has approvals"), "--store https://HOST")
+		return nil, notAService(s.store, "has approvals")
 	}
 	return store, nil
 }

@@ -312,7 +312,7 @@ func (l layout) planned(w io.Writer, a engine.Planned) {
 // problem writes why something cannot be planned, and what can be done about it.
 func (l layout) problem(w io.Writer, text, hint string) {
 	if text != "" {
-		for line := range strings.SplitSeq(clean(text), "\n") {
+		for line := range strings.SplitSeq(Plainly(clean(text)), "\n") {
 			l.write(w, "      "+l.paint(red, line), 8)
 		}
 	}
