@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"net/url"
 	"slices"
 	"time"
@@ -111,6 +112,9 @@ func (s *session) submitted(ctx context.Context, id string) (*remote.Store, wire
 		return nil, wire.Plan{}, nil, err
 	}
 	plan, err := store.Plan(ctx, s.stage, id)
+	if missing, ok := errors.AsType[*wire.Problem](err); ok && missing.Status == http.StatusNotFound {
+		err = hint(fmt.Errorf("%s has no plan %s: %w", s.stage, id, err), "`athanor approve` lists those that were submitted")
+	}
 	if err != nil {
 		return nil, plan, nil, err
 	}
@@ -271,6 +275,9 @@ func (a *app) listPlans(c *cli.Context) error {
 	plans, err := store.Plans(c.Context, s.stage)
 	if err != nil {
 		return err
+	}
+	if len(plans) == 0 && !a.asJSON {
+		fmt.Fprintf(a.err, "%s: no plan was submitted\nnext:  athanor plan --submit\n", s.stage)
 	}
 	for _, plan := range plans {
 		line := planLineOf(plan)

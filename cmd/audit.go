@@ -87,6 +87,13 @@ func (a *app) audit(c *cli.Context) error {
 	if key := c.String("key"); key != "" && read.chain.Seq > 0 && (read.chain.Signed == nil || read.chain.Signed.Key != key) {
 		return fmt.Errorf("the audit log is not signed with %s%s", key, strings.Replace(signed, ", signed", ", but", 1))
 	}
+	if read.count == 0 && !a.asJSON && c.String("out") == "" {
+		what := "the audit log of the service"
+		if read.stack != "" {
+			what = "the audit log of " + read.stack
+		}
+		fmt.Fprintf(a.err, "%s is empty\nnext:  athanor stage list --store %s\n", what, redactURL(c.String("store")))
+	}
 	if read.chain.Seq > 0 {
 		fmt.Fprintf(a.err, "%d entries, unchanged; the newest is %v%s\n", read.count, read.chain.AuditMark, signed)
 	}

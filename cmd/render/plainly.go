@@ -38,6 +38,7 @@ var plainly = []struct {
 	{regexp.MustCompile(`(^|: )EOF$`), "${1}it is empty or ends too early"},
 	{regexp.MustCompile(`exec: "([^"\n]+)": executable file not found in (?:\$PATH|%PATH%)`), "there is no program $1 in the PATH"},
 	{regexp.MustCompile(`strconv\.\w+: parsing ("[^"\n]*"): (?:invalid syntax|value out of range)`), "$1 is no number that fits"},
+	{regexp.MustCompile(`invalid character (?:'.'|'\\.+?') looking for beginning of (?:value|object key string)`), "it is no JSON"},
 	{regexp.MustCompile(`json: unknown field ("[^"\n]*")`), "unknown field $1"},
 	{regexp.MustCompile(`json: cannot unmarshal (\w+)(?: \S+)? into Go struct field \w*\.(\S+) of type \S+`), "$2: it cannot be a $1"},
 	{regexp.MustCompile(`json: cannot unmarshal (\w+)(?: \S+)? into Go value of type \S+`), "it cannot be a $1"},
@@ -45,7 +46,7 @@ var plainly = []struct {
 
 // rawWord finds that something may be there to be said plainly.
 var rawWord = regexp.MustCompile(`(?:` + osReasons + `)|dial |listen |read (?:tcp|udp|unix)|write (?:tcp|udp|unix)|(?:Get|Post|Put|Patch|Delete|Head) "|` +
-	`deadline|timeout|canceled|http: |HTTP |EOF|exec: |strconv\.|json: `)
+	`deadline|timeout|canceled|http: |HTTP |EOF|exec: |strconv\.|json: |invalid character`)
 
 // Plainly is the text of an error without words that only a programmer of Go or of an operating system knows.
 func Plainly(text string) string {

@@ -108,6 +108,7 @@ func TestPlainly(t *testing.T) {
 		"an empty document":  {fmt.Errorf("plan: %w", json.NewDecoder(strings.NewReader("")).Decode(&number)), "plan: it is empty or ends too early"},
 		"another document":   {json.Unmarshal([]byte(`{"A":"x"}`), &number), "A: it cannot be a string"},
 		"a cut connection":   {&net.OpError{Op: "read", Net: "tcp", Source: taken.Addr(), Addr: taken.Addr(), Err: errors.New("connection reset by peer")}, "the connection to " + taken.Addr().String() + " was cut (connection reset by peer)"},
+		"no document":        {json.Unmarshal([]byte("stack: x"), &number), "it is no JSON"},
 		"no raw word":        {errors.New("orders: visibilityTimeout: open for 30s: at most 12h: at most 12h"), "orders: visibilityTimeout: open for 30s: at most 12h: at most 12h"},
 		"a word of a user":   {errors.New("Description: EOF is no EOFX"), "Description: EOF is no EOFX"},
 		"the end":            {io.EOF, "it is empty or ends too early"},
