@@ -16,6 +16,7 @@ import (
 // binding is one row for a prop named bindings.
 type binding struct {
 	target, key, source string
+	by                  string // the call that bound it: lambda.Consume, main.go:41
 	row                 any
 	typ                 reflect.Type
 }
@@ -26,7 +27,7 @@ type binding struct {
 //
 // Binding is for whoever writes constructors: orders.Grant(fn, sqs.Send) is a Bind on fn.
 func (s *Stack) Bind(target any, key string, row any) {
-	at := s.files.caller()
+	at, by := s.files.calling()
 	addresses, err := addressesOf(target)
 	if err == nil && len(addresses) != 1 {
 		err = errors.New("want one resource to bind to")
@@ -49,7 +50,7 @@ func (s *Stack) Bind(target any, key string, row any) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.bindings = append(s.bindings, binding{addresses[0], key, at, t, typ})
+	s.bindings = append(s.bindings, binding{addresses[0], key, at, by, t, typ})
 }
 
 // bind puts the collected rows into the props of their targets.
@@ -83,6 +84,10 @@ func (e *evaluation) bind() {
 		if err := b.addTo(r, e.declared[b.target].props); err != nil {
 			e.failAt(b.target, b.source, fmt.Errorf("bind %q: %w", b.key, err))
 		}
+		if r.Bound == nil {
+			r.Bound = map[string]string{}
+		}
+		r.Bound[b.key] = b.by
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"reflect"
+	"regexp"
 	"runtime"
 	"strings"
 	"testing"
@@ -316,6 +317,11 @@ func TestBindingsAreSorted(t *testing.T) {
 	}
 	if got := fmt.Sprint(g.Resources[2].Props); got != "map[bindings:map[k:map[allow:t]]]" {
 		t.Errorf("got %s", got)
+	}
+	for key, want := range map[string]string{"z": `^athanor\.Stack\.Bind, evaluate_test\.go:\d+$`, "send": `^athanor\.Stack\.Bind, world_test\.go:\d+$`, "own": "^$"} {
+		if by := g.Resources[0].Bound[key]; !regexp.MustCompile(want).MatchString(by) {
+			t.Errorf("%s is bound by %q, want %s", key, by, want)
+		}
 	}
 }
 

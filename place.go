@@ -17,19 +17,28 @@ type fileNames struct {
 // caller is the nearest line of the calling stack that is not of this module. Examples and tests of the module
 // count as programs.
 func (n fileNames) caller() string {
+	at, _ := n.calling()
+	return at
+}
+
+// calling is the same, and beside it the function of this module that is called there, with the place: lambda.Consume, main.go:41.
+func (n fileNames) calling() (at, by string) {
 	if n.at != nil {
-		return n.at()
+		at = n.at()
+		return at, at
 	}
 	var pcs [24]uintptr
 	frames := runtime.CallersFrames(pcs[:runtime.Callers(2, pcs[:])])
 	for {
 		f, more := frames.Next()
 		if f.File != "" && !within(f.Function, f.File) {
-			return n.short(f.File) + ":" + strconv.Itoa(f.Line)
+			at = n.short(f.File) + ":" + strconv.Itoa(f.Line)
+			return at, by + at
 		}
 		if !more {
-			return ""
+			return "", ""
 		}
+		by = strings.NewReplacer("(*", "", ")", "").Replace(f.Function[strings.LastIndexByte(f.Function, '/')+1:]) + ", "
 	}
 }
 

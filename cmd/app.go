@@ -36,6 +36,8 @@ type app struct {
 	// args is the command line as it was typed.
 	args       []string
 	interrupts *interrupts
+	// first is what the terminal shows until something is written; nil for nothing.
+	first *firstLine
 	// dir is the directory of the stack at hand, "" before it is known. showsLines: it is a program whose places are of its own
 	// files, and no document, which may name any.
 	dir        string
@@ -61,8 +63,7 @@ type app struct {
 // run runs the command and gives its exit code.
 func (a *app) run(ctx context.Context, args []string) int {
 	a.args = args
-	a.asJSON, a.noColor = cli.HasSwitch(args, "json"), cli.HasSwitch(args, "no-color")
-	ctx, a.interrupts = catch(ctx)
+	ctx, a.interrupts = catch(ctx, a.err)
 	defer a.interrupts.end()
 	line := cli.App{
 		Name: a.name(), Usage: "make the cloud match a program", Description: overview, Examples: overviewExamples,

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"net/url"
 	"slices"
 	"time"
@@ -49,11 +50,20 @@ func approvedFlag() cli.Flag {
 	return &cli.StringFlag{Category: cli.Safety, Name: "approved", Usage: "deploy what plan `ID` announces, which was submitted and approved; else exit 5 with the difference"}
 }
 
+// notAService refuses what only a service has, of a store that is none.
+func notAService(store, what string) error {
+	err := errors.New("only a service " + what)
+	if store != "" {
+		err = fmt.Errorf("--store %s: %w", redactURL(store), err)
+	}
+	return hint(err, "athanor login https://HOST, then --store https://HOST; athanor serve is one")
+}
+
 // service is the service that keeps the stage.
 func (s *session) service() (*remote.Store, error) {
 	store, ok := s.project.store.(*remote.Store)
 	if !ok {
-		return nil, hint(errors.New("only a service has approvals"), "--store https://HOST")
+		return nil, notAService(s.store, "has approvals")
 	}
 	return store, nil
 }
@@ -102,6 +112,9 @@ func (s *session) submitted(ctx context.Context, id string) (*remote.Store, wire
 		return nil, wire.Plan{}, nil, err
 	}
 	plan, err := store.Plan(ctx, s.stage, id)
+	if missing, ok := errors.AsType[*wire.Problem](err); ok && missing.Status == http.StatusNotFound {
+		err = hint(fmt.Errorf("%s has no plan %s: %w", s.stage, id, err), "`athanor approve` lists those that were submitted")
+	}
 	if err != nil {
 		return nil, plan, nil, err
 	}
@@ -262,6 +275,9 @@ func (a *app) listPlans(c *cli.Context) error {
 	plans, err := store.Plans(c.Context, s.stage)
 	if err != nil {
 		return err
+	}
+	if len(plans) == 0 && !a.asJSON {
+		fmt.Fprintf(a.err, "%s: no plan was submitted\nnext:  athanor plan --submit\n", s.stage)
 	}
 	for _, plan := range plans {
 		line := planLineOf(plan)

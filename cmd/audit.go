@@ -59,7 +59,7 @@ func (a *app) audit(c *cli.Context) error {
 	a.store = p.store
 	store, ok := p.store.(*remote.Store)
 	if !ok {
-		return hint(fmt.Errorf("--store %s: only a service has an audit log", redactURL(c.String("store"))), "--store https://HOST")
+		return notAService(c.String("store"), "has an audit log")
 	}
 	read := auditReading{stack: c.Args().First(), expect: known, each: func(entry *wire.AuditEntry) error {
 		if a.asJSON {
@@ -86,6 +86,13 @@ func (a *app) audit(c *cli.Context) error {
 	}
 	if key := c.String("key"); key != "" && read.chain.Seq > 0 && (read.chain.Signed == nil || read.chain.Signed.Key != key) {
 		return fmt.Errorf("the audit log is not signed with %s%s", key, strings.Replace(signed, ", signed", ", but", 1))
+	}
+	if read.count == 0 && !a.asJSON && c.String("out") == "" {
+		what := "the audit log of the service"
+		if read.stack != "" {
+			what = "the audit log of " + read.stack
+		}
+		fmt.Fprintf(a.err, "%s is empty\nnext:  athanor stage list --store %s\n", what, redactURL(c.String("store")))
 	}
 	if read.chain.Seq > 0 {
 		fmt.Fprintf(a.err, "%d entries, unchanged; the newest is %v%s\n", read.count, read.chain.AuditMark, signed)
@@ -115,20 +122,33 @@ func (r *auditReading) take(entry *wire.AuditEntry) error {
 	return nil
 }
 
+// changedError says that the log is not what it was.
+type changedError struct{ error }
+
+func (e changedError) Unwrap() error { return e.error }
+
+// auditError says of what reading the log came to that the log was changed, or that it cannot be read.
+func auditError(err error) error {
+	if _, changed := errors.AsType[changedError](err); changed {
+		return fmt.Errorf("the audit log was changed: %w", err)
+	}
+	return fmt.Errorf("the audit log cannot be read: %w", err)
+}
+
 // from reads what the service has behind the entries that were taken. An error says that the log was changed, or cannot be read.
 func (r *auditReading) from(ctx context.Context, store *remote.Store) error {
 	known := r.chain.AuditMark
 	var writing error
 	err := store.AuditPages(ctx, r.stack, known.Seq, func(page *wire.Audit) error {
 		if page.Last < known.Seq {
-			return fmt.Errorf("it ends with entry %d, and had %d", page.Last, known.Seq)
+			return changedError{fmt.Errorf("it ends with entry %d, and had %d", page.Last, known.Seq)}
 		}
 		if err := r.chain.Page(r.stack, page); err != nil {
-			return err
+			return changedError{err}
 		}
 		for i := range page.Entries {
 			if err := r.take(&page.Entries[i]); err != nil {
-				return err
+				return changedError{err}
 			}
 			if writing = r.each(&page.Entries[i]); writing != nil {
 				return writing
@@ -139,8 +159,11 @@ func (r *auditReading) from(ctx context.Context, store *remote.Store) error {
 	if writing != nil {
 		return writing
 	}
-	if err = errors.Join(err, r.chain.End()); err != nil {
-		return fmt.Errorf("the audit log was changed, or cannot be read: %w", err)
+	if err != nil {
+		return auditError(err)
+	}
+	if err := r.chain.End(); err != nil {
+		return auditError(changedError{err})
 	}
 	if r.expect.Seq > 0 {
 		return fmt.Errorf("the audit log was changed: entry %d with the hash %s is not in it", r.expect.Seq, r.expect.Hash)
@@ -162,7 +185,7 @@ func export(ctx context.Context, store *remote.Store, r *auditReading, path stri
 	}
 	if newest != nil {
 		if err := stillThere(ctx, store, r.stack, newest); err != nil {
-			return fmt.Errorf("the audit log was changed, or cannot be read: %w", err)
+			return auditError(err)
 		}
 	}
 	if err := file.Truncate(whole); err != nil {
@@ -217,9 +240,9 @@ func stillThere(ctx context.Context, store *remote.Store, stack string, entry *w
 		switch {
 		case page.Dropped.Seq > entry.Seq, page.Dropped == wire.AuditMark{Seq: entry.Seq, Hash: entry.Hash}: // what follows is checked by its hash
 		case len(page.Entries) == 0:
-			return fmt.Errorf("it ends with entry %d, and had %d", page.Last, entry.Seq)
+			return changedError{fmt.Errorf("it ends with entry %d, and had %d", page.Last, entry.Seq)}
 		case page.Entries[0].Seq != entry.Seq || page.Entries[0].Hash != entry.Hash:
-			return fmt.Errorf("entry %d is another one", entry.Seq)
+			return changedError{fmt.Errorf("entry %d is another one", entry.Seq)}
 		}
 		return enough
 	})

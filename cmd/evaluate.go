@@ -21,6 +21,7 @@ var errNoSecondEvaluation = errors.New("the program cannot be evaluated a second
 // evaluate runs this process's own program twice, with differently spelt tokens, the second time in a process of its own
 // whose output is discarded, and compares.
 func (a *app) evaluate(ctx context.Context, q stackprogram.Question) (*engine.Graph, error) {
+	a.first.end() // the program may print
 	self, err := os.Executable()
 	if err != nil {
 		return nil, err

@@ -62,6 +62,7 @@ func (a *app) become(c *cli.Context, binary string, src *source, names int, vari
 	if c.IsSet("store") {
 		env = append(without(env, cli.StoreVariable), cli.StoreVariable+"="+c.String("store"))
 	}
+	a.first.end()
 	return replaceProcess(binary, args, env)
 }
 

@@ -10,18 +10,23 @@ import (
 
 // guard stands before a terminal: what commands print may hold what a service or a program says, and of what a terminal
 // obeys only what athanor itself draws with may pass. A stream that is no terminal is left as it is.
-type guard struct{ file *os.File }
+type guard struct {
+	file *os.File
+	// first is what the terminal shows before anything is written; nil for nothing.
+	first *firstLine
+}
 
 // guarded is a stream that commands write to.
 func guarded(file *os.File) io.Writer {
 	if !isTerminal(file) {
 		return file
 	}
-	return &guard{file}
+	return &guard{file: file}
 }
 
 // Write writes a text. Whoever draws writes each of its sequences in one piece.
 func (g *guard) Write(p []byte) (int, error) {
+	g.first.end()
 	if _, err := io.WriteString(g.file, drawn(string(p))); err != nil {
 		return 0, err
 	}
@@ -56,6 +61,7 @@ func fileOf(stream any) *os.File {
 // unguarded is a stream without its guard, for what a user asked for as it is.
 func unguarded(stream io.Writer) io.Writer {
 	if g, ok := stream.(*guard); ok {
+		g.first.end()
 		return g.file
 	}
 	return stream

@@ -54,7 +54,7 @@ func (a *app) history(c *cli.Context) error {
 		return err
 	}
 	if len(lines) == 0 && !a.asJSON {
-		fmt.Fprintf(a.err, "%s: state has no run\nnext:  athanor deploy\n", s.stage)
+		fmt.Fprintf(a.err, "%s: state has no run\nnext:  athanor deploy --stage %s\n", s.stage, s.stage.Name)
 	}
 	if !a.asJSON {
 		a.style(a.out).Runs(a.out, lines)

@@ -21,6 +21,7 @@ type interrupts struct {
 	signals chan os.Signal
 	unread  chan os.Signal // nobody listens to it: writing says that nobody reads
 	cancel  context.CancelFunc
+	errs    io.Writer
 	ended   chan struct{}
 
 	// stopped is closed by the first signal while a plan is applied.
@@ -49,10 +50,10 @@ func (i *interrupts) by() string {
 	}
 }
 
-// catch begins to catch signals. What it returns ends that.
-func catch(ctx context.Context) (context.Context, *interrupts) {
+// catch begins to catch signals, and says on a stream when one ended the command. What it returns ends that.
+func catch(ctx context.Context, errs io.Writer) (context.Context, *interrupts) {
 	ctx, cancel := context.WithCancel(ctx)
-	i := &interrupts{signals: make(chan os.Signal, 2), unread: make(chan os.Signal, 1), cancel: cancel, ended: make(chan struct{}), stopped: make(chan struct{})}
+	i := &interrupts{signals: make(chan os.Signal, 2), unread: make(chan os.Signal, 1), cancel: cancel, errs: errs, ended: make(chan struct{}), stopped: make(chan struct{})}
 	signal.Notify(i.signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	go i.listen()
 	return ctx, i
@@ -103,7 +104,7 @@ func (i *interrupts) insist() {
 	select {
 	case <-i.ended:
 	case <-time.After(patience):
-		fmt.Fprintln(os.Stderr, "error:", errInterrupted)
+		fmt.Fprintln(i.errs, "error:", errInterrupted)
 		os.Exit(cli.ExitInterrupted)
 	}
 }

@@ -102,7 +102,7 @@ func (a *app) login(c *cli.Context) error {
 // tokenFor asks for a token, or signs in for one.
 func (a *app) tokenFor(c *cli.Context, origin string) (string, error) {
 	if !c.Bool("oidc") {
-		return a.readSecret(c.Context, "token for "+origin+": ")
+		return a.readSecret(c.Context, "token", "token for "+origin+": ")
 	}
 	return login.SignIn(c.Context, origin, func(address string) { fmt.Fprintln(a.err, "sign in with a browser on this machine: "+address) })
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"maps"
 	"os"
@@ -14,6 +15,7 @@ import (
 	"strings"
 
 	"github.com/athanor-dev/athanor"
+	"github.com/athanor-dev/athanor/cmd/cli"
 	"github.com/athanor-dev/athanor/cmd/internal/grants"
 	"github.com/athanor-dev/athanor/cmd/internal/yamlstack"
 	"github.com/athanor-dev/athanor/cmd/stackprogram"
@@ -76,10 +78,25 @@ func Ready(r Release) { os.Exit(execute(nil, r)) }
 
 func execute(p *program, r Release) int {
 	a := &app{program: p, in: os.Stdin, out: guarded(os.Stdout), err: guarded(os.Stderr), release: r}
-	all := providers.All()
-	if p != nil {
-		all = append(all, p.kinds...)
+	return a.execute(os.Args, func() []reconcile.Provider {
+		if p == nil {
+			return providers.All()
+		}
+		return append(providers.All(), p.kinds...)
+	})
+}
+
+// execute runs a command line with the kinds of some providers. They are asked for when the first line is on the terminal.
+func (a *app) execute(args []string, kinds func() []reconcile.Provider) int {
+	a.asJSON, a.noColor = cli.HasSwitch(args, "json"), cli.HasSwitch(args, "no-color")
+	a.first = a.newFirstLine(args)
+	defer a.first.end()
+	for _, stream := range []io.Writer{a.out, a.err} {
+		if g, ok := stream.(*guard); ok {
+			g.first = a.first
+		}
 	}
+	all := kinds()
 	for i := range all {
 		all[i].Open = a.guarded(all[i])
 	}
@@ -93,7 +110,7 @@ func execute(p *program, r Release) int {
 			fmt.Fprintln(a.err, "warning:", text)
 		}
 	}()
-	return a.run(context.Background(), os.Args)
+	return a.run(context.Background(), args)
 }
 
 // load evaluates a source.

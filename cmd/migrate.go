@@ -141,7 +141,7 @@ func (a *app) migrating(ctx context.Context, from, to *project) ([]statestore.St
 		return nil, err
 	}
 	if len(stages) == 0 {
-		return nil, fmt.Errorf("state migrate: %s has no stage", redactURL(from.name))
+		return nil, hint(fmt.Errorf("state migrate: %s has no stage", redactURL(from.name)), "athanor stage list --store "+redactURL(from.name)+" lists those that there are")
 	}
 	one, err := from.store.ID(ctx)
 	if err != nil {

@@ -104,7 +104,7 @@ func (a *app) secretSet(c *cli.Context) error {
 	if err != nil || s == nil {
 		return err
 	}
-	value, err := a.readSecret(c.Context, fmt.Sprintf("%s for %s: ", name, s.stage))
+	value, err := a.readSecret(c.Context, "secret", fmt.Sprintf("%s for %s: ", name, s.stage))
 	if err != nil {
 		return err
 	}

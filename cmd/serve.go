@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"syscall"
 	"time"
 
 	"github.com/athanor-dev/athanor/cmd/cli"
@@ -92,7 +93,7 @@ func (a *app) serve(c *cli.Context) error {
 		}
 		mount = func(s *service.Service) { mountForeign(s, master) }
 	}
-	listener, err := (&net.ListenConfig{}).Listen(c.Context, "tcp", c.String("listen"))
+	listener, err := listen(c)
 	if err != nil {
 		return err
 	}
@@ -110,6 +111,21 @@ func (a *app) serve(c *cli.Context) error {
 		Version: a.versionText(), Proxies: proxies, OIDC: issuers, Webhooks: hooks, AuditKeys: keys, AuditKeep: keep,
 		Log: func(method, path string, err error) { fmt.Fprintf(a.err, "warning: %s %s: %v\n", method, path, err) },
 	}, mount)
+}
+
+// listen listens where --listen says.
+func listen(c *cli.Context) (net.Listener, error) {
+	address := c.String("listen")
+	listener, err := (&net.ListenConfig{}).Listen(c.Context, "tcp", address)
+	switch {
+	case err == nil:
+		return listener, nil
+	case errors.Is(err, syscall.EADDRINUSE):
+		return nil, hint(fmt.Errorf("--listen %s: another program listens there", address), "--listen with another port; port 0 takes a free one")
+	case errors.Is(err, syscall.EACCES):
+		return nil, hint(fmt.Errorf("--listen %s: permission denied", address), "a port above 1023 needs no rights")
+	}
+	return nil, hint(fmt.Errorf("--listen %s: %w", address, err), "--listen HOST:PORT, with an address of this machine; 127.0.0.1:8484 is the loopback, :8484 is every address")
 }
 
 // withMetrics answers Prometheus at an address of its own, where that is asked for: what it says is not for everybody who

@@ -69,7 +69,11 @@ func (a *app) source(ctx context.Context, target string) (*source, error) {
 	path := absolute(target)
 	info, err := os.Stat(path)
 	if err != nil {
-		return nil, hint(fmt.Errorf("target %s: %w", target, withoutPath(err)), "a directory with athanor.yaml or a Go main package, a file, or -")
+		way := "a directory with athanor.yaml or a Go main package, a file, or -"
+		if !strings.ContainsAny(target, `/\.`) {
+			way += "; a stage is named by --stage " + target
+		}
+		return nil, hint(fmt.Errorf("target %s: %w", target, withoutPath(err)), way)
 	}
 	switch {
 	case info.IsDir():

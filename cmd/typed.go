@@ -18,9 +18,9 @@ import (
 // longestSecret bounds what is read as a secret: far above any real one.
 const longestSecret = 1 << 20
 
-// readSecret reads a secret: typed without showing it, once for each prompt and each time the same, or from standard
-// input.
-func (a *app) readSecret(ctx context.Context, prompts ...string) (string, error) {
+// readSecret reads a secret, which errors call what: typed without showing it, once for each prompt and each time the same, or from
+// standard input.
+func (a *app) readSecret(ctx context.Context, what string, prompts ...string) (string, error) {
 	var data string
 	var err error
 	if isTerminal(a.in) {
@@ -36,11 +36,11 @@ func (a *app) readSecret(ctx context.Context, prompts ...string) (string, error)
 	value := strings.TrimSuffix(strings.TrimSuffix(data, "\n"), "\r")
 	switch {
 	case value == "":
-		return "", hint(errors.New("the secret is empty; nothing was changed"), "it is typed at the prompt, or read from standard input")
+		return "", hint(fmt.Errorf("the %s is empty; nothing was changed", what), "it is typed at the prompt, or read from standard input")
 	case len(data) > longestSecret:
-		return "", fmt.Errorf("the secret is longer than %d KiB", longestSecret>>10)
+		return "", fmt.Errorf("the %s is longer than %d KiB", what, longestSecret>>10)
 	case !utf8.ValidString(value):
-		return "", hint(errors.New("the secret is no UTF-8 text"), "base64 makes text of bytes")
+		return "", hint(fmt.Errorf("the %s is no UTF-8 text", what), "base64 makes text of bytes")
 	}
 	return value, nil
 }

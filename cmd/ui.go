@@ -51,7 +51,7 @@ func (a *app) ui(c *cli.Context) error {
 			return err
 		}
 	}
-	listener, err := (&net.ListenConfig{}).Listen(c.Context, "tcp", c.String("listen"))
+	listener, err := listen(c)
 	if err != nil {
 		return err
 	}

@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -154,7 +155,29 @@ func usageError(c *Context, err error, below bool) error {
 	if name, ok := strings.CutPrefix(text, "flag needs an argument: -"); ok {
 		text = "flag --" + name + " needs a value"
 	}
+	if m := badValue.FindStringSubmatch(text); m != nil {
+		text = fmt.Sprintf("--%s %s: it is no %s", m[2], m[1], valueOf(c, m[2]))
+	}
 	return withFlagsHint(c, errors.New(strings.NewReplacer(" flag -", " flag --", " for -", " for --").Replace(text)))
+}
+
+// badValue finds a value that a flag does not take, and the flag.
+var badValue = regexp.MustCompile(`(?s)^invalid (?:boolean )?value "(.*)" for (?:flag )?-(\S+): .*$`)
+
+// valueOf says which values a flag takes.
+func valueOf(c *Context, name string) string {
+	for _, f := range c.Command.Flags {
+		if !slices.Contains(f.Names(), name) {
+			continue
+		}
+		switch f.(type) {
+		case *DurationFlag:
+			return "duration such as 90s, 30m or 72h"
+		case *IntFlag:
+			return "whole number"
+		}
+	}
+	return "switch value: true or false"
 }
 
 // noFlag is the error for a flag that does not exist.

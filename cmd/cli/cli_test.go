@@ -68,7 +68,7 @@ func TestRefused(t *testing.T) {
 		{"plan --nonsense", "plan has no flag --nonsense", "`athanor plan --help` lists the flags"},
 		{"plan a --out", "flag --out needs a value", "`athanor plan --help` lists the flags"},
 		{"plan --out --yes a", "flag --out needs a value", "`athanor plan --help` lists the flags"},
-		{"plan --yes=maybe", `invalid boolean value "maybe" for --yes: parse error`, "`athanor plan --help` lists the flags"},
+		{"plan --yes=maybe", "--yes maybe: it is no switch value: true or false", "`athanor plan --help` lists the flags"},
 		{"--yes plan", "flag --yes before the command", "flags come after the command: athanor deploy --yes"},
 	} {
 		var out bytes.Buffer

@@ -25,6 +25,9 @@ func (s Style) files(c *reconcile.FileChanges) string {
 			names = append(names, group.sign+oneLine(name))
 		}
 	}
+	if c.Count+len(c.Deleted) == 1 {
+		return strings.Join(names, ", ") + ", " + sizes(c.Before, c.After)
+	}
 	if more := len(names) - mostFiles; more > 0 && !s.Detailed {
 		names = append(names[:mostFiles], fmt.Sprintf("and %d more", more))
 	}
@@ -34,7 +37,7 @@ func (s Style) files(c *reconcile.FileChanges) string {
 // howMany says how many files changed, of how many.
 func howMany(c *reconcile.FileChanges) string {
 	all := counted(c.Count+len(c.Deleted), "file")
-	if c.CountedAlone {
+	if c.CountedAlone || c.Count+len(c.Deleted) == 1 {
 		return all
 	}
 	return fmt.Sprintf("%d of %s", len(c.Added)+len(c.Modified)+len(c.Deleted), all)

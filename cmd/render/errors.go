@@ -49,9 +49,9 @@ type Errors struct {
 
 func (e Errors) mask(err error) string {
 	if e.Mask == nil {
-		return err.Error()
+		return Plainly(err.Error())
 	}
-	return e.Mask(err)
+	return Plainly(e.Mask(err))
 }
 
 func (e Errors) place(source string) string {

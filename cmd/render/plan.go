@@ -312,7 +312,7 @@ func (l layout) planned(w io.Writer, a engine.Planned) {
 // problem writes why something cannot be planned, and what can be done about it.
 func (l layout) problem(w io.Writer, text, hint string) {
 	if text != "" {
-		for line := range strings.SplitSeq(clean(text), "\n") {
+		for line := range strings.SplitSeq(Plainly(clean(text)), "\n") {
 			l.write(w, "      "+l.paint(red, line), 8)
 		}
 	}
@@ -322,7 +322,19 @@ func (l layout) problem(w io.Writer, text, hint string) {
 }
 
 // prop is one difference as it is shown.
-type prop struct{ path, value string }
+type prop struct {
+	path, value string
+	// remark: it is said of the prop before it, and path is a word.
+	remark bool
+}
+
+// mark follows the path.
+func (p prop) mark() string {
+	if p.remark {
+		return " "
+	}
+	return ":"
+}
 
 // reasons are the differences of a resource as they are shown.
 func (l layout) reasons(a engine.Planned) []prop {
@@ -333,6 +345,10 @@ func (l layout) reasons(a engine.Planned) []prop {
 		width = max(width, columns(string(r.Path)))
 	}
 	for _, r := range reasons {
+		if grants := l.grants(a, r); grants != nil {
+			all = append(all, grants...)
+			continue
+		}
 		all = append(all, l.reason(a, r, l.room(width, place(a.Source))))
 	}
 	return all
@@ -360,7 +376,7 @@ func (l layout) props(w io.Writer, rows []string, all []prop, source string) {
 			l.write(w, row, 6)
 		}
 		for _, p := range all {
-			l.write(w, "      "+prefix(p.path, ":", width)+p.value, 6+hang(p.path, width, 1))
+			l.write(w, "      "+prefix(p.path, p.mark(), width)+p.value, 6+hang(p.path, width, 1))
 		}
 		return
 	}
@@ -459,8 +475,11 @@ func (s Style) leaves(a engine.Planned) []engine.Reason {
 	return all
 }
 
-// apart adds a difference, or the differences inside it.
+// apart adds a difference, or the differences inside it. Statements about permissions stay together.
 func apart(all []engine.Reason, r engine.Reason) []engine.Reason {
+	if len(grantChanges(r)) > 0 {
+		return append(all, r)
+	}
 	add := func(at tree.Path, have, want any) {
 		if tree.Equal(have, want) {
 			return
@@ -536,7 +555,7 @@ func (l layout) reason(a engine.Planned, r engine.Reason, width int) prop {
 	if len(notes) > 0 {
 		want += "  " + l.paint(cmp.Or(noteColor(r), dim), "("+strings.Join(notes, ", ")+")")
 	}
-	return prop{string(r.Path), want}
+	return prop{path: string(r.Path), value: want}
 }
 
 func noteColor(r engine.Reason) color {

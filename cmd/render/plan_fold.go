@@ -116,7 +116,7 @@ func (l layout) group(w io.Writer, part []engine.Planned) {
 		if n <= mostVariants {
 			variants = max(variants, n)
 		}
-		all = append(all, prop{path, value})
+		all = append(all, prop{path: path, value: value})
 	}
 	more := ""
 	switch {

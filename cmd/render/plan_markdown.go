@@ -214,6 +214,13 @@ func (m Markdown) difference(r engine.Reason) string {
 		return "by request"
 	}
 	line := m.Text(string(r.Path)) + ": "
+	if grants := grantChanges(r); len(grants) > 0 {
+		words := make([]string, len(grants))
+		for i, g := range grants {
+			words[i] = m.Text(inRow(g.text))
+		}
+		return line + strings.Join(words, ", ")
+	}
 	on := strings.Join(waitsFor(r.Want), ", ")
 	switch {
 	case r.Files != nil && !r.Secret:

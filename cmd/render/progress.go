@@ -406,7 +406,7 @@ func (s Style) plainLine(e engine.Event, name string, total int, tag string) str
 	case e.Type == engine.EventHook && e.Status != engine.StatusFailed:
 		return line(" ", dim, "hook: "+note)
 	case e.Type == engine.EventHook:
-		return line("!", red, "hook: "+oneLine(e.Error))
+		return line("!", red, "hook: "+oneLine(Plainly(e.Error)))
 	case e.Type == engine.EventWarning:
 		return line("!", yellow, note)
 	case e.Type == engine.EventProgress:
@@ -437,7 +437,7 @@ func (s Style) lines(e engine.Event, column int, tag string) []string {
 	case e.Type == engine.EventHook && e.Status != engine.StatusFailed:
 		return []string{line(" ", dim, "hook: "+note)}
 	case e.Type == engine.EventHook:
-		return []string{line("!", red, "hook: "+oneLine(e.Error))}
+		return []string{line("!", red, "hook: "+oneLine(Plainly(e.Error)))}
 	case e.Type == engine.EventWarning:
 		return []string{line("!", yellow, note)}
 	case e.Type == engine.EventProgress:
@@ -459,4 +459,6 @@ func (s Style) lines(e engine.Event, column int, tag string) []string {
 }
 
 // cause is the error of an event without the verb before it.
-func cause(e engine.Event) string { return strings.TrimPrefix(clean(e.Error), string(e.Action)+": ") }
+func cause(e engine.Event) string {
+	return strings.TrimPrefix(Plainly(clean(e.Error)), string(e.Action)+": ")
+}

@@ -291,6 +291,11 @@ func later(path string, want any) engine.Reason {
 	return engine.Reason{Path: tree.Path(path), Want: want, Unknown: true}
 }
 
+// granted is a statement of a role.
+func granted(sid, on string, actions ...any) any {
+	return map[string]any{"sid": sid, "actions": actions, "resources": []any{on}}
+}
+
 // code is the difference in the code of the worker: what state has of its files tells which changed.
 func code() engine.Reason {
 	r := changed("code", "sha256:9f31c07be1a3d94489a3d1be0279ac23f0a7d0b8eb7bb2fee1a5c49d0a2a4c33", "sha256:1c6d0f6ad0be4ba7b70a05b4a7b1fcb5b5b8f0a8a37a5fd1cbd3c1e1a2fcb8aa")
@@ -322,9 +327,16 @@ func shop() *engine.Plan {
 			{Address: "worker/invoices", Kind: "aws.lambda.EventSourceMapping", Action: engine.Create, Place: inAWS, Source: "main.go:41", Needs: []string{"worker", "invoices"}, Reasons: []engine.Reason{
 				referring("function", "${worker.name}", "shop-prod-worker-77a1"), later("source", ref("invoices", "arn")),
 			}},
-			{Address: "worker/role", Kind: "aws.iam.Role", Action: engine.Update, Place: inAWS, Source: "main.go:41", Needs: []string{"invoices"}, Reasons: []engine.Reason{
-				{Path: "policies.consume", Want: ref("invoices", "arn"), Unknown: true, Source: engine.ByProgram},
-			}},
+			{Address: "worker/role", Kind: "aws.iam.Role", Action: engine.Update, Place: inAWS, Source: "main.go:33", Needs: []string{"invoices"}, Reasons: []engine.Reason{
+				{
+					Path: "bindings", Unknown: true, Source: engine.ByProgram,
+					Have: []any{granted("orders", "arn:aws:sqs:eu-north-1:123456789012:shop-prod-orders-11c0", "sqs:DeleteMessage", "sqs:GetQueueAttributes", "sqs:ReceiveMessage")},
+					Want: []any{
+						granted("invoices", ref("invoices", "arn"), "sqs:DeleteMessage", "sqs:GetQueueAttributes", "sqs:ReceiveMessage"),
+						granted("orders", "arn:aws:sqs:eu-north-1:123456789012:shop-prod-orders-11c0", "sqs:DeleteMessage", "sqs:GetQueueAttributes", "sqs:ReceiveMessage"),
+					},
+				},
+			}, Bound: map[string]string{"invoices": "lambda.Consume, main.go:41", "orders": "lambda.Consume, main.go:40"}},
 		},
 		OutputChanges: []engine.OutputChange{{Name: "invoicesUrl", Want: ref("invoices", "url"), Unknown: true}},
 		Summary:       engine.Summary{Created: 2, Updated: 4, Unchanged: 2, OutputsChanged: 1},

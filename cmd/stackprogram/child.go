@@ -56,7 +56,9 @@ func Ask(ctx context.Context, cmd *exec.Cmd, q Question) (*Answer, *Child, error
 	if cmd.Stderr == nil {
 		cmd.Stderr = &said
 	}
-	c, err := start(cmd, q.Pipes)
+	panics := &crash{dir: q.Dir, to: cmd.Stderr}
+	cmd.Stderr = panics
+	c, err := start(cmd, q.Pipes, panics)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -80,7 +82,7 @@ func withOutput(err error, said string) error {
 }
 
 // start starts a program.
-func start(cmd *exec.Cmd, piped bool) (*Child, error) {
+func start(cmd *exec.Cmd, piped bool, panics *crash) (*Child, error) {
 	c := &Child{cmd: cmd, ready: make(chan reply, 1), ended: make(chan struct{})}
 	c.waiting = map[uint64]chan reply{0: c.ready}
 	var answers *os.File
@@ -114,6 +116,9 @@ func start(cmd *exec.Cmd, piped bool) (*Child, error) {
 	}()
 	go func() {
 		c.err = cmd.Wait()
+		if panicked := panics.end(c.err); panicked != nil {
+			c.err = panicked
+		}
 		if answers != nil { // a reply that was written before the end counts, and whoever else has the pipe does not
 			_ = answers.SetReadDeadline(time.Now().Add(patience))
 		}
@@ -152,6 +157,9 @@ func (c *Child) answered(ctx context.Context) error {
 	case <-c.ended:
 		if c.err == nil {
 			return nil // it has answered, or reading the answer says that it has not
+		}
+		if panicked, ok := errors.AsType[*engine.GraphError](c.err); ok {
+			return panicked
 		}
 		return fmt.Errorf("the program ended before it had declared its stack: %w", c.err)
 	case <-ctx.Done():
@@ -252,6 +260,10 @@ func (c *Child) write(ask call) error {
 func (c *Child) why() error {
 	if c.Runs() || c.err == nil {
 		return errEnded
+	}
+	if panicked, ok := errors.AsType[*engine.GraphError](c.err); ok {
+		p := panicked.Problems[0]
+		return fmt.Errorf("%w: %s: %w", errEnded, p.Source, p.Err)
 	}
 	return fmt.Errorf("%w: %w", errEnded, c.err)
 }

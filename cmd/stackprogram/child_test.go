@@ -59,6 +59,15 @@ func program(s *athanor.Stack) error {
 		fmt.Println("waiting")
 		select {}
 	}
+	if s.Stage() == "panicking" {
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			setNil(nil)
+		}()
+		<-done
+		select {} // the panic ends the program
+	}
 	if s.Stage() == "ending" {
 		os.Exit(len(s.Stage()) - 4)
 	}
@@ -90,8 +99,12 @@ func program(s *athanor.Stack) error {
 	return nil
 }
 
+func setNil(m map[string]int) { m["x"] = 1 }
+
 func hook(ctx context.Context, info athanor.HookInfo) error {
 	switch info.Address {
+	case "panic":
+		panic(errors.New("it panics"))
 	case "wait":
 		fmt.Println("waiting")
 		<-ctx.Done()
@@ -156,6 +169,90 @@ func TestProgramThatEnds(t *testing.T) {
 	_, _, err := Ask(t.Context(), exec.Command(os.Args[0]), Question{Stage: "ending", Dir: t.TempDir()})
 	if err == nil || err.Error() != "the program ended before it had declared its stack: exit status 2" {
 		t.Error(err)
+	}
+}
+
+// A panic in a goroutine ends the program, and is a mistake with its place and the program's own calls.
+func TestPanicInAGoroutine(t *testing.T) {
+	t.Parallel()
+	folder, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(os.Args[0])
+	var said bytes.Buffer
+	cmd.Stderr = &said
+	_, _, err = Ask(t.Context(), cmd, Question{Stage: "panicking", Dir: folder})
+	bad, ok := errors.AsType[*engine.GraphError](err)
+	if !ok || len(bad.Problems) != 1 {
+		t.Fatalf("it says %v", err)
+	}
+	p := bad.Problems[0]
+	lines := strings.Split(p.Err.Error(), "\n")
+	if !strings.HasPrefix(p.Source, "child_test.go:") || lines[0] != "your program panicked: assignment to entry in nil map" {
+		t.Errorf("at %q it says %q", p.Source, lines[0])
+	}
+	if calls := lines[1:]; len(calls) < 2 || !strings.HasPrefix(calls[0], "stackprogram.setNil  child_test.go:") || strings.Contains(p.Err.Error(), "runtime.") {
+		t.Errorf("the calls are %q", calls)
+	}
+	if said.Len() > 0 {
+		t.Errorf("what Go says of the panic is shown too: %s", &said)
+	}
+}
+
+// A panic in a hook ends the program, and its place is in the error of the hook.
+func TestPanicInAHook(t *testing.T) {
+	t.Parallel()
+	folder, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	answer, child, err := Ask(t.Context(), exec.Command(os.Args[0]), Question{Stage: "test", Dir: folder, Pipes: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer child.Close() //nolint:errcheck // it has ended
+	err = child.Functions(answer).Hooks["orders before 0"](t.Context(), engine.HookInfo{Address: "panic"})
+	if !errors.Is(err, errEnded) || !strings.Contains(err.Error(), "child_test.go:") || !strings.Contains(err.Error(), "panicked: it panics") {
+		t.Errorf("the hook says %v", err)
+	}
+}
+
+// What a program says on its standard error is passed on as it is, in whatever pieces it comes, and a panic that it recovered from too.
+func TestCrashPassesOnTheRest(t *testing.T) {
+	const trace = "panic: no\n\ngoroutine 7 [running]:\nmain.main.func1()\n\t/stack/main.go:33 +0x1d\n" +
+		"created by main.main in goroutine 1\n\t/stack/main.go:30 +0x25\nexit status 2\n"
+	for name, c := range map[string]struct{ text, shown, err string }{
+		"text":               {"a\npan\nb panic: x\nno end", "a\npan\nb panic: x\nno end", ""},
+		"a panic":            {"a\n" + trace, "a\n", "main.go:33: your program panicked: no\nmain.main.func1  main.go:33\nmain.main  main.go:30"},
+		"what looks like it": {"panic: at the disco\nmore\n", "panic: at the disco\nmore\n", ""},
+		"the beginning":      {"pan", "pan", ""},
+		"of others": {
+			"panic: x [recovered]\n\ngoroutine 7 [running]:\npanic({0x1, 0x2})\n\t/usr/local/go/src/runtime/panic.go:1 +0x1\nstrings.Repeat(...)\n\t/usr/local/go/src/strings/strings.go:620\n" +
+				"github.com/athanor-dev/athanor/providers/aws/sqs.NewQueue(0x0)\n\t/mod/sqs/queue.go:9 +0x1\nexample.org/lib.F()\n\t/home/u/go/pkg/mod/example.org/lib@v1/f.go:2 +0x1\n" +
+				"shop/lib.(*T).Declare(0x1)\n\t/lib/t.go:5 +0x1\n\ngoroutine 1 [select]:\nmain.other()\n\t/stack/other.go:1 +0x1\n",
+			"", "/lib/t.go:5: your program panicked: x",
+		},
+	} {
+		for _, size := range []int{1, 3, len(c.text)} {
+			var shown bytes.Buffer
+			w := &crash{dir: "/stack", to: &shown}
+			for rest := c.text; rest != ""; {
+				n := min(size, len(rest))
+				if _, err := io.WriteString(w, rest[:n]); err != nil {
+					t.Fatal(err)
+				}
+				rest = rest[n:]
+			}
+			err := w.end(exec.Command("sh", "-c", "exit 2").Run())
+			text := ""
+			if err != nil {
+				text = err.Error()
+			}
+			if shown.String() != c.shown || !strings.HasPrefix(text, c.err) || c.err == "" && text != "" {
+				t.Errorf("%s, in pieces of %d: %q is shown, the error is %q", name, size, &shown, text)
+			}
+		}
 	}
 }
 

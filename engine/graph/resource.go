@@ -19,6 +19,8 @@ type Resource struct {
 	Options Options        `json:"options,omitzero"`
 	// Source is where it is declared, file:line or file:line:column, for messages; no part of the digest.
 	Source string `json:"source,omitempty"`
+	// Bound says which call of the program bound each row of the prop bindings, by the key of the row; no part of the digest.
+	Bound map[string]string `json:"bound,omitempty"`
 }
 
 // Read is something used and not owned: looked at in every plan, never written, marked or deleted. One of ID and Query

@@ -35,7 +35,9 @@ type Classifier struct {
 
 // Begin begins the line of a declared node, and reports whether the node is to be observed.
 func (c *Classifier) Begin(n *Node) bool {
-	n.Plan = &Planned{Address: n.Address, Kind: n.Spec.Type, Needs: n.Needs, Source: n.Decl.Source, Place: n.Access.Place, Local: n.Spec.Stands != ""}
+	n.Plan = &Planned{
+		Address: n.Address, Kind: n.Spec.Type, Needs: n.Needs, Source: n.Decl.Source, Bound: n.Decl.Bound, Place: n.Access.Place, Local: n.Spec.Stands != "",
+	}
 	if n.From != "" {
 		n.Plan.From = n.From
 	}

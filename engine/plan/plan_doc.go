@@ -103,6 +103,8 @@ type Planned struct {
 	Confined bool   `json:"confined,omitempty"`
 	Hint     string `json:"hint,omitempty"`
 	Source   string `json:"source,omitempty"`
+	// Bound says which call of the program bound each row of the prop bindings, by the key of the row.
+	Bound map[string]string `json:"bound,omitempty"`
 }
 
 // NameObject lets a line name the object of a generation.

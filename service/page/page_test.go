@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -394,6 +395,40 @@ func TestMany(t *testing.T) {
 	}
 }
 
+// manyPages are pages of 10,000 resources, each with what its answer may have in KiB, and what may be allocated for it in thousands: a
+// page shows a part, so that its size does not follow that of the stage. Bounds are twice what was counted.
+var manyPages = []struct {
+	path        string
+	size, alloc int
+}{
+	{"/", 10, 160},
+	{"/s/shop/prod", 100, 200},
+	{"/s/shop/prod?q=r17", 100, 220},
+	{"/s/shop/prod/graph", 40, 180},
+	{"/s/shop/prod/graph?scope=scope7", 760, 360},
+	{"/s/shop/prod/resource?address=scope7%2Fr17", 12, 180},
+	{"/s/shop/prod/history", 12, 160},
+	{"/s/shop/prod/runs/20261123-103104-K4TQZE", 320, 300},
+}
+
+// TestManyIsBounded counts the work for pages of 10,000 resources and of the run that created them, and the bytes that are sent.
+func TestManyIsBounded(t *testing.T) {
+	server := serve(t, page.Settings{Store: many(t, 10_000)})
+	for _, p := range manyPages {
+		size := 0
+		work := testing.AllocsPerRun(1, func() {
+			answer, body := get(t, server, p.path)
+			if size = len(body); answer.StatusCode != http.StatusOK {
+				t.Errorf("%s: %s", p.path, answer.Status)
+			}
+		})
+		t.Logf("%s: %d bytes, %.0f allocations", p.path, size, work)
+		if size > p.size<<10 || work > float64(p.alloc)*1000 {
+			t.Errorf("%s: %d bytes and %.0f allocations, at most %d KiB and %d,000", p.path, size, work, p.size, p.alloc)
+		}
+	}
+}
+
 // many is a store with a stage of n resources in ten scopes.
 func many(t testing.TB, n int) statestore.Store {
 	t.Helper()
@@ -410,17 +445,24 @@ func many(t testing.TB, n int) statestore.Store {
 		}
 		rows = append(rows, r)
 	}
-	w.commit(statestore.Batch{Put: rows, Finish: statestore.Succeeded, Summary: []byte(`{"created":` + fmt.Sprint(n) + `}`)})
+	events := []map[string]any{{"type": "run", "action": "deploy", "status": "running", "total": n}}
+	for i := range rows {
+		one := map[string]any{"type": "start", "address": rows[i].Address, "kind": "aws.sqs.Queue", "action": "create", "status": "running"}
+		done := maps.Clone(one)
+		done["type"], done["status"], done["elapsed"] = "done", "done", 0.5
+		events = append(events, one, done)
+	}
+	w.commit(statestore.Batch{Put: rows, Finish: statestore.Succeeded, Summary: []byte(`{"created":` + fmt.Sprint(n) + `}`)}, events...)
 	return store
 }
 
 // BenchmarkFirstPaint is what a server needs for the pages of 10,000 resources.
 func BenchmarkFirstPaint(b *testing.B) {
 	server := serve(b, page.Settings{Store: many(b, 10_000)})
-	for _, path := range []string{"/", "/s/shop/prod", "/s/shop/prod?q=r17", "/s/shop/prod/graph", "/s/shop/prod/resource?address=scope7%2Fr17"} {
-		b.Run(strings.ReplaceAll(path, "/", "_"), func(b *testing.B) {
+	for _, p := range manyPages {
+		b.Run(strings.ReplaceAll(p.path, "/", "_"), func(b *testing.B) {
 			for b.Loop() {
-				get(b, server, path)
+				get(b, server, p.path)
 			}
 		})
 	}

@@ -3,6 +3,9 @@ package yamlstack_test
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
+	"regexp"
+	"slices"
 	"testing"
 	"time"
 
@@ -552,4 +555,47 @@ func show(t testing.TB, g *engine.Graph) string {
 		t.Fatal(err)
 	}
 	return string(data)
+}
+
+// TestGrantsSayWhoAsked: for each permission that a program gives, the graph says which line gives it, in either language.
+func TestGrantsSayWhoAsked(t *testing.T) {
+	code := func(s *athanor.Stack) error {
+		orders := sqs.NewQueue(s, "orders", sqs.QueueProps{})
+		fn := lambda.NewFunction(s, "worker", lambda.FunctionProps{Code: lambda.GoBuild("./worker")})
+		orders.Grant(fn, sqs.Send)
+		lambda.Consume(s, fn, orders)
+		return nil
+	}
+	g, err := athanor.Evaluate(code, athanor.Input{Stack: "shop", Stage: "dev", Dir: "/stack"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	fromYAML, err := loadConfig(t, `stack: shop
+resources:
+  orders: {kind: aws.sqs.Queue}
+  worker:
+    kind: aws.lambda.Function
+    grants: {orders: [send]}
+    consume: {orders: {}}
+    props: {code: {go: ./worker}}
+`, "dev", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for graph, want := range map[*engine.Graph][]string{
+		g:        {`^sqs\.Queue\.Grant, .*pairs_test\.go:\d+$`, `^lambda\.Consume, .*pairs_test\.go:\d+$`},
+		fromYAML: {`^athanor\.yaml:6:14$`, `^athanor\.yaml:7:15$`},
+	} {
+		var bound []string
+		for _, r := range graph.Resources {
+			if r.Kind == "aws.iam.Role" {
+				bound = slices.Sorted(maps.Values(r.Bound))
+			}
+		}
+		for _, pattern := range want {
+			if !slices.ContainsFunc(bound, regexp.MustCompile(pattern).MatchString) {
+				t.Errorf("the role is bound by %q, want %s", bound, pattern)
+			}
+		}
+	}
 }

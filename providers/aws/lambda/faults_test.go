@@ -141,7 +141,7 @@ func TestBusy(t *testing.T) {
 	if _, err := kind.Settle(t.Context(), job, reconcile.Hooks{Note: func(text string) { notes = append(notes, text) }}); err != nil {
 		t.Fatal(err)
 	}
-	if len(notes) != 2 || !strings.Contains(notes[0], "being created: interfaces are made") || !strings.Contains(notes[1], "under way") {
+	if len(notes) != 2 || !strings.Contains(notes[0], "not ready: interfaces are made") || !strings.Contains(notes[1], "under way") {
 		t.Errorf("told %q", notes)
 	}
 }

@@ -422,7 +422,7 @@ func logGroupOf(name string) string { return "/aws/lambda/" + name }
 func (l liveFunction) readiness() kind.Status {
 	switch s := l.status; {
 	case s.state == types.StatePending:
-		return kind.Busy("the function is being created: " + s.why)
+		return kind.Busy("the function is not ready: " + s.why)
 	case s.state == types.StateDeleting:
 		return kind.Busy("the function is being deleted")
 	case s.update == types.LastUpdateStatusInProgress:

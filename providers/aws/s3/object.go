@@ -17,6 +17,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/s3/types"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/athanor-dev/athanor/asset"
 	"github.com/athanor-dev/athanor/providers/aws"
 	"github.com/athanor-dev/athanor/reconcile"
 	"github.com/athanor-dev/athanor/reconcile/kind"
@@ -228,7 +229,9 @@ func prepareObject(ctx context.Context, work kind.Workspace, want ObjectProps) (
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
-	return map[string]kind.Asset{contentAsset: {Digest: hex.EncodeToString(sum.Sum(nil)), Path: path, Size: n}}, nil
+	digest := hex.EncodeToString(sum.Sum(nil))
+	files := asset.List(map[string]string{filepath.ToSlash(want.Source): digest}, n)
+	return map[string]kind.Asset{contentAsset: {Digest: digest, Path: path, Size: n, Files: files}}, nil
 }
 
 // reader stops reading when its context ends.
@@ -397,6 +400,9 @@ func compareContent(d *objectDiff, want ObjectProps, live liveObject, put *kind.
 		reconcile.Value(d, "content", "sha256:"+digestOf(*want.Content), have, put)
 	case ok:
 		reconcile.Value(d, "source", "sha256:"+file.Digest, have, put)
+		if was, told := d.OldAsset(contentAsset); told && was.Digest == live.digest {
+			d.Files("source", contentAsset)
+		}
 	case want.Source == "": // nothing is declared, as when somebody asks what is there
 		reconcile.Value(d, "content", "", have, put)
 	default:
