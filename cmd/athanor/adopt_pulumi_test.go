@@ -136,7 +136,6 @@ func adoptPulumi(t *testing.T, w *world, server *awstest.Server, p project) {
 			t.Errorf("there is no %s in\n%s", want, printed)
 		}
 	}
-	w.write("athanor.yaml", r.YAML)
 	if s := w.summary(0, "deploy", "--adopt", "--yes", "--stage", "prod"); s["adopted"] != 6.0 || s["created"] != 0.0 || s["updated"] != 0.0 {
 		t.Errorf("%v", s)
 	}
@@ -165,5 +164,6 @@ func TestAdoptPulumiProject(t *testing.T) {
 	}
 	p := makeProject(t, server, w)
 	w.write("shop.json", pulumiExport(t, p.state))
+	w.follow("from-pulumi.md")
 	adoptPulumi(t, w, server, p)
 }

@@ -339,7 +339,8 @@ func mayName(prop string, k known) bool {
 		return true
 	}
 	last := norm(k.object.kind[strings.LastIndexAny(k.object.kind, ".:")+1:])
-	return strings.Contains(p, last) || strings.HasSuffix(p, norm(k.attr)) && norm(k.attr) != "name"
+	isDNS := strings.HasSuffix(p, "dnsname") && strings.HasSuffix(norm(k.attr), "domainname")
+	return strings.Contains(p, last) || isDNS || strings.HasSuffix(p, norm(k.attr)) && norm(k.attr) != "name"
 }
 
 // reference is text as references to other objects, or as it is.
@@ -347,6 +348,9 @@ func (c *composing) reference(o *object, prop, text string, parts []any) []any {
 	if k, ok := c.means(o, prop, text); ok && len(parts) == 1 {
 		c.refer(o, k.object)
 		return []any{from.Ref{Address: k.object.address, Attribute: k.attr}}
+	}
+	if slices.ContainsFunc(c.byValue[text], func(k known) bool { return c.cut[[2]*object{o, k.object}] }) {
+		return parts // it means an object that needs this one: nothing in it means another one
 	}
 	for _, k := range c.near[o] {
 		if c.cut[[2]*object{o, k.object}] || len(k.value) > len(text) {

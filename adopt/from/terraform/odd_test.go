@@ -72,7 +72,7 @@ func TestOddStates(t *testing.T) {
 		},
 		"deposed": {
 			resources: []any{deposed}, want: []string{"adopt: arn:aws:sqs:eu-north-1:123456789012:new"}, not: []string{":gone"},
-			texts: map[string]string{"aws_sqs_queue.d": "let it do so before it lets go"},
+			texts: map[string]string{"aws_sqs_queue.d": "delete it before the resource is removed"},
 		},
 		"tainted": {
 			resources: []any{changedFirst(res("aws_sqs_queue", "t", oddQueue(home, account, "t")), map[string]any{"status": "tainted"})},
