@@ -348,7 +348,7 @@ func (a *app) reportAdoption(r adoptedStack) {
 	for _, e := range r.Objects {
 		id := ""
 		if e.ID != "" {
-			id = " (" + onOneLine(e.ID) + ")"
+			id = " (" + strings.Trim(onOneLine(e.ID), "()") + ")" // "(secret)" has them already
 		}
 		switch e.Outcome {
 		case from.Unmapped:

@@ -136,6 +136,7 @@ func adoptPulumi(t *testing.T, w *world, server *awstest.Server, p project) {
 			t.Errorf("there is no %s in\n%s", want, printed)
 		}
 	}
+	w.write("athanor.yaml", r.YAML)
 	if s := w.summary(0, "deploy", "--adopt", "--yes", "--stage", "prod"); s["adopted"] != 6.0 || s["created"] != 0.0 || s["updated"] != 0.0 {
 		t.Errorf("%v", s)
 	}

@@ -4,6 +4,7 @@ package main
 
 import (
 	"encoding/json"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -73,9 +74,7 @@ func (s *madeSite) state() string {
 	}
 	record := func(name, typ string, more attributes) attributes {
 		all := attributes{"id": s.Zone + "_" + name + "_" + typ, "zone_id": s.Zone, "name": name, "fqdn": name, "type": typ, "set_identifier": "", "health_check_id": "", "allow_overwrite": nil, "alias": []any{}, "records": nil, "ttl": 0}
-		for key, v := range more {
-			all[key] = v
-		}
+		maps.Copy(all, more)
 		return all
 	}
 	return stateFile(s.t,

@@ -2,6 +2,7 @@ package terraform
 
 import (
 	"encoding/json"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -20,9 +21,7 @@ func oddQueue(region, account, name string) map[string]any {
 
 // changedFirst changes the first instance of a resource.
 func changedFirst(r map[string]any, with map[string]any) map[string]any {
-	for name, v := range with {
-		r["instances"].([]any)[0].(map[string]any)[name] = v
-	}
+	maps.Copy(r["instances"].([]any)[0].(map[string]any), with)
 	return r
 }
 
@@ -99,9 +98,12 @@ func TestOddStates(t *testing.T) {
 			want: []string{"A: ${secret.fA}", "B: ${secret.fAText}", "C: x ${secret.fA}"}, not: []string{"correct-horse"},
 		},
 		"a number that is sensitive": {
-			resources: []any{changedFirst(res("aws_sqs_queue", "n", oddQueue(home, account, "n")), map[string]any{"sensitive_attributes": []any{steps("message_retention_seconds"), steps("delay_seconds"), steps("visibility_timeout_seconds")}}),
+			resources: []any{
+				changedFirst(res("aws_sqs_queue", "n", oddQueue(home, account, "n")),
+					map[string]any{"sensitive_attributes": []any{steps("message_retention_seconds"), steps("delay_seconds"), steps("visibility_timeout_seconds")}}),
 				changedFirst(res("aws_sqs_queue", "m", map[string]any{"id": "x", "url": "https://sqs.eu-north-1.amazonaws.com/123456789012/m", "arn": "arn:aws:sqs:eu-north-1:123456789012:m", "name": "m", "delay_seconds": 77}),
-					map[string]any{"sensitive_attributes": []any{steps("delay_seconds")}})},
+					map[string]any{"sensitive_attributes": []any{steps("delay_seconds")}}),
+			},
 			outcomes: map[string]from.Outcome{"aws_sqs_queue.n": from.Mapped, "aws_sqs_queue.m": from.Ambiguous}, texts: map[string]string{"aws_sqs_queue.m": "delay: sensitive at its provider"},
 		},
 		"nulls of providers": {
