@@ -348,20 +348,20 @@ func (a *app) reportAdoption(r adoptedStack) {
 	for _, e := range r.Objects {
 		id := ""
 		if e.ID != "" {
-			id = " (" + render.Escaped(e.ID) + ")"
+			id = " (" + strings.Trim(onOneLine(e.ID), "()") + ")" // "(secret)" has them already
 		}
 		switch e.Outcome {
 		case from.Unmapped:
-			fmt.Fprintf(w, "  not adopted: %s%s: %s\n", render.Escaped(e.Source), id, render.Escaped(e.Text))
+			fmt.Fprintf(w, "  not adopted: %s%s: %s\n", onOneLine(e.Source), id, onOneLine(e.Text))
 		case from.Ambiguous:
-			fmt.Fprintf(w, "  look at %s: %s\n", e.Address, render.Escaped(e.Text))
+			fmt.Fprintf(w, "  look at %s: %s\n", e.Address, onOneLine(e.Text))
 		}
 	}
 	for _, s := range r.Secrets {
 		fmt.Fprintf(w, "  secret %s, sealed: %s\n", s.Name, secretPlaces(s))
 	}
 	for _, d := range r.Drift {
-		fmt.Fprintf(w, "  differs from %s: %s %s\n", r.Source, d.Address, render.Escaped(d.Path))
+		fmt.Fprintf(w, "  differs from %s: %s %s\n", r.Source, d.Address, onOneLine(d.Path))
 	}
 	if n.Undeclared > 0 {
 		fmt.Fprintf(w, "%d attributes have no prop: computed by the provider, or not managed; --json lists them\n", n.Undeclared)
@@ -377,10 +377,15 @@ func (a *app) reportAdoption(r adoptedStack) {
 	a.reportLetGo(w, r)
 }
 
+// onOneLine is text of a source, which cannot begin a line of the report.
+func onOneLine(text string) string {
+	return strings.NewReplacer("\n", `\n`, "\t", `\t`).Replace(render.Escaped(text))
+}
+
 func secretPlaces(s from.Secret) string {
 	var all []string
 	for _, p := range s.Found {
-		all = append(all, render.Escaped(p.Source+" "+p.Path)+" ("+render.Escaped(p.Why)+")")
+		all = append(all, onOneLine(p.Source+" "+p.Path)+" ("+onOneLine(p.Why)+")")
 	}
 	return strings.Join(all, "; ")
 }
@@ -393,7 +398,7 @@ func (a *app) reportLetGo(w io.Writer, r adoptedStack) {
 	fmt.Fprintln(w, "then, when that deploy has changed nothing but owner tags, in this order:")
 	fmt.Fprintln(w, "  athanor adopt --finish")
 	for _, command := range r.LetGo {
-		fmt.Fprintf(w, "  %s\n", render.Escaped(command))
+		fmt.Fprintf(w, "  %s\n", onOneLine(command))
 	}
 	fmt.Fprintln(w, "  and take the resources out of its program")
 	fmt.Fprintf(w, "warning: until then a destroy there deletes what athanor has adopted, and an apply there undoes what athanor changes\n")

@@ -51,6 +51,7 @@ func TestAdoptFromAlchemy(t *testing.T) {
 		"sessions": alchemyState(t, "cloudflare::KVNamespace", "sessions", map[string]any{"type": "kv_namespace", "namespaceId": namespace, "title": "shop-sessions"}),
 		"jobs":     alchemyState(t, "cloudflare::Queue", "jobs", map[string]any{"type": "queue", "id": queue, "name": "shop-jobs", "settings": map[string]any{"deliveryDelay": 5}}),
 		"orders":   alchemyState(t, "cloudflare::D1Database", "orders", map[string]any{"type": "d1", "id": database, "name": "shop-orders", "readReplication": map[string]any{"mode": "disabled"}}),
+		"pg":       alchemyState(t, "cloudflare::Hyperdrive", "pg", map[string]any{"type": "hyperdrive", "hyperdriveId": "h-1", "name": "shop-pg"}),
 		"note":     alchemyState(t, "fs::File", "note", map[string]any{"path": "note.txt", "content": "hello"}),
 	}
 	if err := os.MkdirAll(filepath.Join(w.dir, ".alchemy/shop/prod"), 0o700); err != nil {
@@ -60,12 +61,13 @@ func TestAdoptFromAlchemy(t *testing.T) {
 		w.write(".alchemy/shop/prod/"+id+".json", text)
 	}
 
+	w.follow("from-alchemy.md")
 	var r adoption
 	printed := w.run(0, "adopt", "--from", ".alchemy/shop/prod", "--json")
 	if err := json.Unmarshal([]byte(printed), &r); err != nil {
 		t.Fatal(err)
 	}
-	if r.Counts.Mapped != 3 || r.Counts.Unmapped+r.Counts.Ambiguous != 0 || !strings.Contains(printed, `"stage":"prod"`) {
+	if r.Counts.Mapped != 3 || r.Counts.Unmapped != 1 || r.Counts.Ambiguous != 0 || !strings.Contains(printed, `"stage":"prod"`) {
 		t.Errorf("%+v\n%s", r.Counts, printed)
 	}
 	if len(r.Drift) != 1 || r.Drift[0].Address != "jobs" || r.Drift[0].Path != "deliveryDelay" {

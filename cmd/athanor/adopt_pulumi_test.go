@@ -165,5 +165,6 @@ func TestAdoptPulumiProject(t *testing.T) {
 	}
 	p := makeProject(t, server, w)
 	w.write("shop.json", pulumiExport(t, p.state))
+	w.follow("from-pulumi.md")
 	adoptPulumi(t, w, server, p)
 }

@@ -175,6 +175,10 @@ func TestAdoptStack(t *testing.T) {
 	}
 	change("180") // the template says two minutes
 
+	w.follow("from-cdk.md")
+	if err := os.RemoveAll(filepath.Join(w.dir, "shop")); err != nil {
+		t.Fatal(err)
+	}
 	var r adoption
 	printed := w.run(0, "adopt", "--from", "cdk:Shop", "--out", ".", "--json")
 	if err := json.Unmarshal([]byte(printed), &r); err != nil {

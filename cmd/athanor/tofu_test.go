@@ -399,10 +399,17 @@ func (p *tofu) cloudflareDrifts(server *cloudflaretest.Server, zone string) {
 	server.Do(t, http.MethodPatch, record, body{"name": "www.example.com", "type": "CNAME", "content": "other.example", "ttl": 600})
 	server.Do(t, http.MethodPut, "/zones/"+zone+"/workers/routes/"+id("cloudflare_workers_route"), body{"pattern": "example.com/other/*", "script": "shop-api"})
 	server.Do(t, http.MethodPut, account+"/workers/scripts/shop-api/schedules", []any{body{"cron": "0 4 * * *"}})
+	domains, _ := server.Do(t, http.MethodGet, account+"/workers/domains", nil).([]any)
+	for _, d := range domains {
+		if id, ok := d.(body)["id"].(string); ok {
+			server.Do(t, http.MethodDelete, account+"/workers/domains/"+id, nil)
+		}
+	}
+	server.PatchSettings(t, "shop-api", body{"compatibility_date": "2025-02-02", "bindings": []any{body{"name": "LEVEL", "type": "plain_text", "text": "info"}}})
 	whole := &adoptedProject{world: p.world}
 	found := whole.planned(2, "--stage", "prod")
 	for address, props := range map[string][]string{
-		"cache": {"title"}, "db": {"readReplication"}, "www": {"content", "ttl"}, "workers_route-api": {"pattern"}, "workers_script-api": {"crons"},
+		"cache": {"title"}, "db": {"readReplication"}, "www": {"content", "ttl"}, "workers_route-api": {"pattern"}, "workers_script-api": {"crons", "domains", "compatibilityDate", "env"},
 	} {
 		for _, prop := range props {
 			if !shows(found[address], prop) {

@@ -301,7 +301,7 @@ func (r *alchemyReader) value(v any, at string, i *instance) (any, error) {
 			if !isField(name) {
 				continue
 			}
-			value, err := r.value(x, at+"."+name, i)
+			value, err := r.value(x, at+"."+pathStep(name), i)
 			if err != nil {
 				return nil, err
 			}

@@ -34,7 +34,7 @@ func (d *draft) bridged(i *instance, reason string) {
 		err = facts.err
 	}
 	if err != nil {
-		d.entry(i, from.Unmapped, fmt.Sprintf("%s; as %s of its own provider: %v", reason, kind, err))
+		d.entry(i, from.Unmapped, fmt.Sprintf("%s; as %s of its own provider: %v (--allow program=%s)", reason, kind, err, found[1]))
 		return
 	}
 	spec := facts.kind.Spec()

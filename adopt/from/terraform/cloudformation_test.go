@@ -152,6 +152,58 @@ func TestStackOfTheRegistry(t *testing.T) {
 	}
 }
 
+// TestStackOfTheEdge declares keys, certificates and distributions by kinds of their own, and those with more by the types of the registry.
+func TestStackOfTheEdge(t *testing.T) {
+	text := textOfStack(t, stackDraft(t, deployedStack(`
+Resources:
+  Key: {Type: AWS::KMS::Key, Properties: {Description: of the shop, EnableKeyRotation: true, RotationPeriodInDays: 90, PendingWindowInDays: 7, KeyPolicy: {Version: "2012-10-17", Statement: []}}}
+  Alias: {Type: AWS::KMS::Alias, Properties: {AliasName: alias/shop, TargetKeyId: !GetAtt Key.Arn}}
+  Other: {Type: AWS::KMS::Alias, Properties: {AliasName: alias/other, TargetKeyId: 1234abcd-12ab-34cd-56ef-1234567890ab}}
+  Zone: {Type: AWS::Route53::HostedZone, Properties: {Name: shop.example}}
+  Cert:
+    Type: AWS::CertificateManager::Certificate
+    Properties: {DomainName: shop.example, SubjectAlternativeNames: [www.shop.example], ValidationMethod: DNS, DomainValidationOptions: [{DomainName: shop.example, HostedZoneId: !Ref Zone}], Tags: [{Key: team, Value: a}]}
+  Mail: {Type: AWS::CertificateManager::Certificate, Properties: {DomainName: mail.shop.example}}
+  Site: {Type: AWS::S3::Bucket}
+  Control: {Type: AWS::CloudFront::OriginAccessControl, Properties: {OriginAccessControlConfig: {Name: site, OriginAccessControlOriginType: s3, SigningBehavior: always, SigningProtocol: sigv4}}}
+  Cdn:
+    Type: AWS::CloudFront::Distribution
+    Properties:
+      Tags: [{Key: team, Value: a}]
+      DistributionConfig:
+        Enabled: true
+        Comment: the site
+        Aliases: [shop.example]
+        HttpVersion: http2
+        DefaultRootObject: index.html
+        ViewerCertificate: {AcmCertificateArn: !Ref Cert, SslSupportMethod: sni-only, MinimumProtocolVersion: TLSv1.2_2021}
+        Origins: [{Id: site, DomainName: !GetAtt Site.RegionalDomainName, OriginAccessControlId: !GetAtt Control.Id, S3OriginConfig: {OriginAccessIdentity: ""}}]
+        DefaultCacheBehavior: {TargetOriginId: site, ViewerProtocolPolicy: redirect-to-https, CachePolicyId: 658327ea-f89d-4fab-a63d-7e88639e58f6, Compress: true}
+        CustomErrorResponses: [{ErrorCode: 404, ResponseCode: 200, ResponsePagePath: /index.html, ErrorCachingMinTTL: 30}]
+  Walled:
+    Type: AWS::CloudFront::Distribution
+    Properties: {DistributionConfig: {Enabled: true, WebACLId: arn:aws:wafv2:us-east-1:123456789012:global/webacl/x/y, Origins: [{Id: x, DomainName: x.example, S3OriginConfig: {}}],
+      DefaultCacheBehavior: {TargetOriginId: x, ViewerProtocolPolicy: allow-all, CachePolicyId: 658327ea-f89d-4fab-a63d-7e88639e58f6}}}
+  Record: {Type: AWS::Route53::RecordSet, Properties: {HostedZoneId: !Ref Zone, Name: shop.example, Type: A, AliasTarget: {HostedZoneId: Z2FDTNDATAQYW2, DNSName: !GetAtt Cdn.DomainName}}}
+Outputs:
+  Domain: {Value: !GetAtt Cdn.DomainName}
+`, nil, "Key=1234abcd-12ab-34cd-56ef-000000000001", "Alias=alias/shop", "Other=alias/other", "Zone=Z0123456789ABC", "Cert=arn:aws:acm:us-east-1:123456789012:certificate/c-1",
+		"Mail=arn:aws:acm:us-east-1:123456789012:certificate/c-2", "Site=site-1", "Control=E327GJI25M56DG", "Cdn=E2QWRUHAPOMQZL", "Walled=E2QWRUHAPOMQZM", "Record=shop.example")).Stack(nil))
+	for _, want := range []string{
+		"kind: aws.kms.Key", "- alias/shop", "rotationPeriod: 90d", "deletionWindow: 7d", "adopt: arn:aws:kms:eu-north-1:123456789012:key/1234abcd-12ab-34cd-56ef-000000000001",
+		"kind: AWS::KMS::Alias", "AliasName: alias/other", "kind: aws.acm.Certificate", "hostedZoneId: ${Zone.id}", "- www.shop.example", "kind: AWS::CertificateManager::Certificate",
+		"kind: aws.cloudfront.OriginAccessControl", "kind: aws.cloudfront.Distribution", "certificate: ${Cert.arn}", "accessControl: ${Control.id}", "domain: ${Site.regionalDomainName}",
+		"status: 200", "cacheFor: 30s", "ipv6: false", "team: a", "kind: AWS::CloudFront::Distribution", "WebACLId: arn:aws:wafv2", "dnsName: ${Cdn.domainName}",
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("there is no %q", want)
+		}
+	}
+	if t.Failed() {
+		t.Log(text)
+	}
+}
+
 // TestStackSecrets seals the value of a parameter that CloudFormation shows to nobody, which only the object tells.
 func TestStackSecrets(t *testing.T) {
 	s := deployedStack(`

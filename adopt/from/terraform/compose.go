@@ -339,7 +339,8 @@ func mayName(prop string, k known) bool {
 		return true
 	}
 	last := norm(k.object.kind[strings.LastIndexAny(k.object.kind, ".:")+1:])
-	return strings.Contains(p, last) || strings.HasSuffix(p, norm(k.attr)) && norm(k.attr) != "name"
+	isDNS := strings.HasSuffix(p, "dnsname") && strings.HasSuffix(norm(k.attr), "domainname")
+	return strings.Contains(p, last) || isDNS || strings.HasSuffix(p, norm(k.attr)) && norm(k.attr) != "name"
 }
 
 // reference is text as references to other objects, or as it is.
@@ -347,6 +348,9 @@ func (c *composing) reference(o *object, prop, text string, parts []any) []any {
 	if k, ok := c.means(o, prop, text); ok && len(parts) == 1 {
 		c.refer(o, k.object)
 		return []any{from.Ref{Address: k.object.address, Attribute: k.attr}}
+	}
+	if slices.ContainsFunc(c.byValue[text], func(k known) bool { return c.cut[[2]*object{o, k.object}] }) {
+		return parts // it means an object that needs this one: nothing in it means another one
 	}
 	for _, k := range c.near[o] {
 		if c.cut[[2]*object{o, k.object}] || len(k.value) > len(text) {
@@ -839,14 +843,14 @@ func (c *composing) usedSecrets(out from.Stack) []from.Secret {
 func (c *composing) report(out *from.Stack) {
 	reported := map[*instance]bool{}
 	for _, o := range c.objects {
-		outcome, text := from.Mapped, o.look
+		outcome, text := from.Mapped, cmp.Or(o.look, c.unsealed(o), c.elsewhere(o))
 		switch {
 		case o.suffix != "":
 			continue
+		case o.inst.tainted:
+			outcome, text = from.Ambiguous, strings.TrimPrefix(text+"; tainted there: that tool would replace it, and athanor keeps it", "; ")
 		case text != "":
 			outcome = from.Ambiguous
-		case o.inst.tainted:
-			text = "tainted there: that tool would replace it, and athanor keeps it"
 		}
 		out.Entries = append(out.Entries, from.Entry{
 			Source: o.inst.address(), Type: o.inst.typ, ID: cmp.Or(o.id, idOf(o.inst)), Outcome: outcome, Address: o.address, Text: text,
@@ -879,6 +883,29 @@ func (c *composing) report(out *from.Stack) {
 		out.Drifts[i].Source, out.Drifts[i].Cloud = c.masked(out.Drifts[i].Source), c.masked(out.Drifts[i].Cloud)
 	}
 	slices.SortStableFunc(out.Entries, func(a, b from.Entry) int { return cmp.Compare(a.Source, b.Source) })
+}
+
+// elsewhere says that an object is in another account than most, "" where it is not.
+func (c *composing) elsewhere(o *object) string {
+	if _, account := c.places().away(o); account != "" {
+		return fmt.Sprintf("it is in the account %s: give providers.%s a profile or a role of that account", account, c.places().of(o))
+	}
+	return ""
+}
+
+// unsealed says which sensitive attributes are numbers that props have, "" where there are none: only text can be a secret.
+func (c *composing) unsealed(o *object) string {
+	var all []string
+	for path, of := range o.origins {
+		if _, isNumber := valueAt(o.inst.attrs, of.attr).(json.Number); isNumber && slices.Contains(o.inst.sensitive, of.attr) {
+			all = append(all, path)
+		}
+	}
+	if len(all) == 0 {
+		return ""
+	}
+	slices.Sort(all)
+	return strings.Join(all, ", ") + ": sensitive at its provider, and a number, which stands in the stack: only text can be a secret"
 }
 
 // masked is a value without what is secret in it.

@@ -264,7 +264,7 @@ func (c *converter) value(f props.Field, typ string, v any, path string, under [
 	case "object":
 		return c.objectOf(f, v, path, under)
 	case "any":
-		return plainOf(v), true
+		return plainOf(withoutNull(v)), true
 	}
 	if of, ok := strings.CutPrefix(typ, "list of "); ok {
 		return c.list(f, of, v, path, under)
@@ -286,7 +286,7 @@ func (c *converter) objectOf(f props.Field, v any, path string, under []string) 
 		return nil, false
 	}
 	if len(f.Fields) == 0 {
-		return plainOf(m), true
+		return plainOf(withoutNull(m)), true
 	}
 	made := c.object(f.Fields, m, path, under)
 	if len(made) == 0 {
@@ -363,7 +363,7 @@ func (c *converter) mapOf(f props.Field, of string, v any, path string, under []
 			continue
 		}
 		if of != "string" {
-			all[key] = plainOf(x)
+			all[key] = plainOf(withoutNull(x))
 			continue
 		}
 		element := f

@@ -57,6 +57,9 @@ func (o *object) drop(wrong props.Errors) bool {
 			continue
 		}
 		o.props, dropped = rest, true
+		if o.look == "" {
+			o.look = fmt.Sprintf("its %s is not declared, since the kind refuses it: %s", e.Path, e.Problem)
+		}
 		o.notes = append(o.notes, from.Note{
 			Field: o.inst.address() + ": " + string(e.Path), Outcome: from.Unsupported, Text: "the kind refuses it: " + e.Problem,
 		})

@@ -42,6 +42,9 @@ var hooks = map[string]hook{
 	"stackPolicy": stackPolicy, "stackInline": stackInline, "stackRole": stackRole, "stackTable": stackTable, "stackCode": stackCode,
 	"stackPermission": stackPermission, "stackMapping": stackMapping, "stackBucket": stackBucket, "stackRule": stackRule,
 	"stackSecret": stackSecret, "stackPart": stackPart, "stackAPI": stackAPI, "stackQueue": stackQueue,
+	"stackKey": stackKey, "stackCertificate": stackCertificate, "stackDistribution": stackDistribution,
+	"accessRules": accessRules, "accessPolicy": accessPolicy, "accessApplication": accessApplication, "tunnelConfiguration": tunnelConfiguration,
+	"pageRule": pageRule, "pagesProject": pagesProject, "deviceProfile": deviceProfile, "dnssec": dnssec,
 	"alchemyBucket": alchemyBucket, "alchemyWorker": alchemyWorker, "alchemySubdomain": alchemySubdomain, "alchemyRecords": alchemyRecords,
 }
 

@@ -79,10 +79,16 @@ func kmsKey(_ *draft, o *object, i *instance) error {
 
 // closeKMSAlias makes an alias a part of its key, where that is adopted too.
 func closeKMSAlias(d *draft, o *object) {
-	target := slices.DeleteFunc([]string{o.inst.text("target_key_arn"), o.inst.text("target_key_id")}, func(text string) bool { return text == "" })
+	var target []string // at Terraform, and at CloudFormation
+	for _, attr := range []string{"target_key_arn", "target_key_id", "TargetKeyId"} {
+		if text := o.inst.text(attr); text != "" {
+			target = append(target, text)
+		}
+	}
 	for _, k := range d.objects {
-		if k.kind == "aws.kms.Key" && k.failed == "" && (slices.Contains(target, k.inst.text("key_id")) || slices.Contains(target, k.inst.text("arn"))) {
-			k.append("aliases", o.inst.text("name"))
+		isTarget := func(attr string) bool { return slices.Contains(target, k.inst.text(attr)) }
+		if k.kind == "aws.kms.Key" && k.failed == "" && slices.ContainsFunc([]string{"key_id", "arn", "ref", "Arn"}, isTarget) {
+			k.append("aliases", cmp.Or(o.inst.text("name"), o.inst.text("AliasName")))
 			k.parts = append(k.parts, o.inst)
 			o.failed = "a part of its key"
 			return

@@ -34,7 +34,7 @@ func TestKindsOfTheirOwn(t *testing.T) {
 		managed("cloudflare_email_routing_rule", "old", `{"id": "e-1", "zone_id": "z-1", "tag": "e-1", "name": "sales", "enabled": true, "priority": 0,
 			"action": [{"type": "forward", "value": ["a@shop.example"]}], "matcher": [{"type": "literal", "field": "to", "value": "sales@shop.example"}]}`),
 		managed("cloudflare_access_rule", "block", `{"id": "r-1", "zone_id": "z-1", "mode": "block", "notes": "", "configuration": {"target": "ip", "value": "198.51.100.4"}}`),
-		managed("cloudflare_zero_trust_access_policy", "team", `{"id": "x-1", "name": "team"}`),
+		managed("cloudflare_zero_trust_access_service_token", "ci", `{"id": "x-1", "name": "ci"}`),
 	}, ",") + `]}`
 	s, text := stackOf(t, "shop.tfstate", []byte(state), from.Options{Name: "shop"})
 	for _, want := range []string{
@@ -56,13 +56,13 @@ func TestKindsOfTheirOwn(t *testing.T) {
 		switch e.Type {
 		case "aws_ecr_lifecycle_policy":
 			wanted = from.Folded
-		case "cloudflare_zero_trust_access_policy":
+		case "cloudflare_zero_trust_access_service_token":
 			wanted = from.Unmapped
 		}
 		if e.Outcome != wanted {
 			t.Errorf("%s: %s: %s", e.Source, e.Outcome, e.Text)
 		}
-		if wanted == from.Unmapped && !strings.Contains(e.Text, "cloudflare.zerotrust.AccessPolicy") {
+		if wanted == from.Unmapped && !strings.Contains(e.Text, "cloudflare.zerotrust.AccessServiceToken") {
 			t.Errorf("the reason names no kind: %s", e.Text)
 		}
 	}

@@ -12,7 +12,8 @@ import (
 type places struct {
 	providers map[string]map[string]any
 	region    string            // that of most objects
-	aliases   map[string]string // names of settings by region
+	account   string            // that of most objects of AWS
+	aliases   map[string]string // names of settings by where an object is, as away gives it
 	regions   map[string]string // of the providers of the state
 }
 
@@ -37,10 +38,13 @@ func (d *draft) places() *places {
 		return d.located
 	}
 	p := &places{providers: map[string]map[string]any{}, aliases: map[string]string{}, regions: map[string]string{}}
-	counts, byProvider, accounts := map[string]int{}, map[string]map[string]int{}, map[string]int{}
+	counts, byProvider, accounts, owners := map[string]int{}, map[string]map[string]int{}, map[string]int{}, map[string]int{}
 	for _, o := range append(slices.Clone(d.objects), d.reads...) {
 		if account := o.inst.text("account_id"); strings.HasPrefix(o.kind, "cloudflare.") && len(account) == 32 {
 			accounts[account]++
+		}
+		if account := accountOf(o.inst); account != "" && isAWS(o) {
+			owners[account]++
 		}
 		if r := regionOf(o.inst); r != "" && isAWS(o) {
 			counts[r]++
@@ -50,7 +54,7 @@ func (d *draft) places() *places {
 			byProvider[o.inst.provider][r]++
 		}
 	}
-	p.region = most(counts)
+	p.region, p.account = most(counts), most(owners)
 	for provider, c := range byProvider {
 		p.regions[provider] = most(c)
 	}
@@ -61,16 +65,23 @@ func (d *draft) places() *places {
 		p.providers["cloudflare"] = map[string]any{"account": account}
 	}
 	for _, o := range append(slices.Clone(d.objects), d.reads...) {
-		region := p.regionOf(o)
-		if region == "" || region == p.region || p.aliases[region] != "" {
+		region, account := p.away(o)
+		if region+account == "" || p.aliases[region+account] != "" {
 			continue
 		}
 		name := aliasOf(o.inst.provider)
 		if name == "" || p.providers[name] != nil {
-			name = "aws-" + region
+			name = strings.Trim("aws-"+region+"-"+account, "-")
 		}
-		p.aliases[region] = name
-		p.providers[name] = map[string]any{"use": "aws", "region": region}
+		p.aliases[region+account] = name
+		settings := map[string]any{"use": "aws"}
+		if region != "" {
+			settings["region"] = region
+		}
+		if account != "" { // with credentials of another account nothing is called
+			settings["accountId"] = account
+		}
+		p.providers[name] = settings
 	}
 	maps.Copy(p.providers, bridgedSettings(d.objects))
 	d.located = p
@@ -92,12 +103,37 @@ func (p *places) regionOf(o *object) string {
 	return p.regions[o.inst.provider]
 }
 
+// away are the region and the account of an object of AWS, each "" where it is that of most objects.
+func (p *places) away(o *object) (region, account string) {
+	if !isAWS(o) {
+		return "", ""
+	}
+	if region, account = p.regionOf(o), accountOf(o.inst); region == p.region {
+		region = ""
+	}
+	if account == p.account {
+		account = ""
+	}
+	return region, account
+}
+
+// accountOf is the account that an object of AWS tells of itself, "" where it tells none.
+func accountOf(i *instance) string {
+	for _, attr := range []string{"arn", "id"} {
+		if parts := strings.SplitN(i.text(attr), ":", 6); len(parts) == 6 && parts[0] == "arn" && len(parts[4]) == 12 && strings.Trim(parts[4], "0123456789") == "" {
+			return parts[4]
+		}
+	}
+	return ""
+}
+
 // of is the name of the settings of an object, "" where it has those of its provider.
 func (p *places) of(o *object) string {
 	if o.settings != "" {
 		return o.settings
 	}
-	return p.aliases[p.regionOf(o)]
+	region, account := p.away(o)
+	return p.aliases[region+account]
 }
 
 // aliasOf is the alias in the address of a provider: useast1 of

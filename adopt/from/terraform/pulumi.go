@@ -371,7 +371,7 @@ func (p *pulumiReader) plain(v any, at string, i *instance) any {
 		}
 		all := map[string]any{}
 		for name, x := range v {
-			all[name] = p.plain(x, strings.TrimPrefix(at+"."+name, "."), i)
+			all[name] = p.plain(x, strings.TrimPrefix(at+"."+pathStep(name), "."), i)
 		}
 		return all
 	case []any:
@@ -403,7 +403,7 @@ func (p *pulumiReader) value(v any, at string, i *instance, named bool) any {
 			if isBlocks(x) {
 				key = singular(key)
 			}
-			all[key] = p.value(x, strings.TrimPrefix(at+"."+key, "."), i, userNamed(key))
+			all[key] = p.value(x, strings.TrimPrefix(at+"."+pathStep(key), "."), i, userNamed(key))
 		}
 		return all
 	case []any:

@@ -159,7 +159,7 @@ func (i *instance) sensitiveValues(found func(attr, value string)) {
 		if path != "" {
 			v = valueAt(i.attrs, path)
 		}
-		each(v, path, func(at, text string) { found(at, text) })
+		each(v, shownPath(path), found)
 	}
 }
 
@@ -271,6 +271,9 @@ func named(root any, steps []tree.Step) string {
 			}
 		}
 	}
+	if len(steps) > 1 && steps[len(steps)-2].Key != "" { // TOKEN: {value: …}
+		return steps[len(steps)-2].Key
+	}
 	return last
 }
 
@@ -295,6 +298,10 @@ func (s *secrets) sealed(text string) (any, bool) {
 	parts, found := []any{text}, false
 	for _, value := range s.inside {
 		parts, found = replaced(parts, value, from.SecretRef{Name: s.byValue[value].Name}, false, found)
+		if of := s.byValue[value]; slices.ContainsFunc(parts, func(part any) bool { rest, ok := part.(string); return ok && strings.Contains(rest, value) }) {
+			s.add(text, of.Name+"-text", of.Found[0]) // a reference cannot stand behind a $
+			return from.SecretRef{Name: s.byValue[text].Name}, true
+		}
 	}
 	if !found {
 		return text, false

@@ -87,11 +87,21 @@ func (i *instance) address() string {
 // text is an attribute that is text, "" where it is none. The path may lead through blocks.
 func (i *instance) text(path string) string { return textOf(valueAt(i.attrs, path)) }
 
+// dot stands in a path for a dot that is a part of a name, as in data["tls.crt"].
+const dot = "\x01"
+
+// pathStep is a name as a step of a path.
+func pathStep(name string) string { return strings.ReplaceAll(name, ".", dot) }
+
+// shownPath is a path for people.
+func shownPath(path string) string { return strings.ReplaceAll(path, dot, ".") }
+
 // valueAt is the value at a path of names and places, such as endpoint.0.address. A place may be left out of a list
 // of one.
 func valueAt(v any, path string) any {
 	for path != "" {
 		step, rest, _ := strings.Cut(path, ".")
+		step = shownPath(step)
 		switch at := v.(type) {
 		case map[string]any:
 			v, path = at[step], rest
@@ -303,7 +313,7 @@ func sensitivePath(raw json.RawMessage) (string, bool) {
 		if name == "" {
 			return "", false
 		}
-		names = append(names, name)
+		names = append(names, pathStep(name))
 	}
 	return strings.Join(names, "."), true
 }
@@ -375,7 +385,7 @@ func truePaths(v any, at string) []string {
 		}
 	case map[string]any:
 		for name, inner := range v {
-			all = append(all, truePaths(inner, strings.TrimPrefix(at+"."+name, "."))...)
+			all = append(all, truePaths(inner, strings.TrimPrefix(at+"."+pathStep(name), "."))...)
 		}
 	case []any:
 		for i, inner := range v {

@@ -255,7 +255,7 @@ func (d *draft) instance(i *instance) {
 	case i.data:
 		d.dataSource(i, line)
 	case i.deposed != "":
-		d.entry(i, from.Unmapped, "deposed: it was replaced and is still to be deleted, by the tool that has it")
+		d.entry(i, from.Unmapped, "deposed: it was replaced and is not deleted yet. Have its tool delete it before the resource is removed from that state: the command removes both")
 	case i.flat:
 		d.entry(i, from.Unmapped, "its attributes are those of Terraform 0.11: `terraform apply -refresh-only` writes them anew")
 	case line == nil:

@@ -128,6 +128,34 @@ variable "unused" { default = "x" }`,
 	}
 }
 
+// TestConfigurationInJSON reads a configuration in JSON, as CDK for Terraform writes it, beside one in HCL.
+func TestConfigurationInJSON(t *testing.T) {
+	const deadARN = "arn:aws:sqs:eu-north-1:123456789012:dead"
+	state := stateOf(t,
+		res("aws_sqs_queue", "jobs", queueAttrs("prod-jobs", map[string]any{"visibility_timeout_seconds": 90, "redrive_policy": `{"deadLetterTargetArn":"` + deadARN + `","maxReceiveCount":3}`, "tags": map[string]any{"env": "prod"}}), "aws_sqs_queue.dead"),
+		res("aws_sqs_queue", "dead", queueAttrs("dead", nil)),
+		in("module.net", res("aws_sqs_queue", "far", queueAttrs("prod-far", nil))),
+	)
+	s, text := writtenStack(t, state, map[string]string{
+		"cdk.tf.json": `{"//": {"metadata": {"version": "0.20"}}, "terraform": {"backend": {"local": {}}},
+			"variable": {"env": {"description": "Where it runs.", "default": "test"}, "timeout": [{"default": 30}]}, "locals": {"tags": {"env": "${var.env}"}},
+			"resource": [{"aws_sqs_queue": {"jobs": {"//": "The work that waits.", "name": "${var.env}-jobs", "visibility_timeout_seconds": "${var.timeout}", "tags": "${local.tags}",
+				"redrive_policy": "${jsonencode({deadLetterTargetArn = aws_sqs_queue.dead.arn, maxReceiveCount = 3})}"}}}],
+			"module": {"net": {"source": "./net", "env": "${var.env}"}}}`,
+		"dead.tf":               "resource \"aws_sqs_queue\" \"dead\" {\n  name = \"dead\"\n}",
+		"net/main.tf.json":      `{"variable": {"env": {}}, "resource": {"aws_sqs_queue": {"far": {"name": "${var.env}-far"}}}}`,
+		"terraform.tfvars.json": `{"env": "prod"}`,
+		"zz.auto.tfvars.json":   `{"timeout": 60}`,
+	})
+	wantAll(t, text,
+		"env:\n    default: test\n    description: Where it runs.\n    stages:\n      prod: prod\n", "name: ${config.env}-jobs", "visibilityTimeout: ${config.timeout}", "env: ${config.env}",
+		"deadLetter: ${dead.arn}", "name: ${config.env}-far", "  # The work that waits.\n  jobs:",
+	)
+	if len(s.Program) != 1 || s.Program[0] != "the configuration next to it was read: 5 files, with 3 of the 3 resources" {
+		t.Errorf("%q", s.Program)
+	}
+}
+
 // TestWrittenReferences takes references from the program: through locals, variables and outputs of modules, and in documents. Equal
 // text that the program writes out is no reference.
 func TestWrittenReferences(t *testing.T) {
@@ -260,6 +288,10 @@ func TestHostileConfigurations(t *testing.T) {
 		"far away":     {map[string]string{"a.tf": "module \"a\" {\n source = \"/etc\" \n}\nmodule \"b\" {\n source = \"git::https://x\"\n}"}, "module a: its files are not here"},
 		"number":       {map[string]string{"a.tf": "variable \"n\" {\n default = 1e999999999\n}\nresource \"aws_sqs_queue\" \"jobs\" {\n name = \"${var.n}-${1e999999999}\" \n}"}, "1 of the 1"},
 		"functions":    {map[string]string{"a.tf": "resource \"aws_sqs_queue\" \"jobs\" {\n name = file(\"/etc/passwd\")\n tags = templatefile(\"/etc/passwd\", {})\n}"}, "1 of the 1"},
+		"JSON":         {map[string]string{"a.tf.json": "{"}, "it is no JSON"},
+		"deep JSON":    {map[string]string{"a.tf.json": `{"locals": {"x": ` + strings.Repeat("[", 5000) + strings.Repeat("]", 5000) + "}}"}, "nests deeper than 100"},
+		"templates":    {map[string]string{"a.tf.json": `{"locals": {"x": "` + strings.Repeat(`${(`, 30_000) + `"}}`}, "nests deeper than 100"},
+		"wrong JSON":   {map[string]string{"a.tf.json": `{"resource": {"aws_sqs_queue": {"jobs": [[{}]], "x": 1, "//": {}}}, "variable": [1, null], "locals": {"n": 1e999999999, "f": "${file("}}`, "b.tf": "resource \"aws_sqs_queue\" \"jobs\" {}"}, "1 of the 1"},
 		"many modules": {map[string]string{"a.tf": manyModules(600)}, "more than 500 modules"},
 		"comment":      {map[string]string{"a.tf": "# a\u202e\x1b[31m\u2028kind: evil: ${x}\r x: y\n# }}\nresource \"aws_sqs_queue\" \"jobs\" {\n}"}, "1 of the 1"},
 	} {

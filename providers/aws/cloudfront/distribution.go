@@ -402,6 +402,10 @@ func invalidationOf(want DistributionProps) string { return digest(want.Invalida
 
 // compareDistribution states every aspect. One call sets the whole configuration; content is removed after it.
 func compareDistribution(d *kind.Diff[liveDistribution], want DistributionProps, live liveDistribution) {
+	want.Default, want.Behaviors = want.Default.named(), slices.Clone(want.Behaviors)
+	for i, b := range want.Behaviors {
+		want.Behaviors[i] = b.named()
+	}
 	kind.Compare(d, distributionTable, want, live.have, kind.Set("UpdateDistribution", func(ctx context.Context, u kind.Update[liveDistribution]) error {
 		now, etag, err := get(ctx, u.Cloud, u.Live.attrs.ID)
 		if err != nil {

@@ -343,6 +343,20 @@ func TestPolicies(t *testing.T) {
 	}
 }
 
+// TestPolicyByIdentity declares policies of AWS by their identities, which are the same ones as by their names.
+func TestPolicyByIdentity(t *testing.T) {
+	w := newWorld(t)
+	declared := base()
+	declared["default"] = obj{"origin": "site", "cachePolicy": cachePolicies()["CachingDisabled"], "originRequestPolicy": originRequestPolicies()["AllViewer"]}
+	declared["behaviors"] = list{obj{"path": "/img/*", "origin": "site", "responseHeadersPolicy": responseHeadersPolicies()["SimpleCORS"]}}
+	out := w.Settled(t, declared, nil)
+	before := w.Wrote()
+	w.Settled(t, declared, &out)
+	if after := w.Wrote(); len(after) != len(before) {
+		t.Errorf("it is updated without a difference: %v", after[len(before):])
+	}
+}
+
 // TestOneAfterTheOther is a replacement that finds the one that it replaces by its tags, and does not take it for itself.
 func TestOneAfterTheOther(t *testing.T) {
 	w := newWorld(t)

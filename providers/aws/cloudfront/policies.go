@@ -63,6 +63,16 @@ func policyID(names map[string]string, policy string) (string, error) {
 	return policy, fmt.Errorf("want the identity of a policy, or one of %s", strings.Join(slices.Sorted(maps.Keys(names)), ", "))
 }
 
+// named is a behavior whose policies of AWS have their names, as what is read has them.
+func (b Behavior) named() Behavior {
+	if b.CachePolicy != nil {
+		b.CachePolicy = new(policyName(cachePolicies(), *b.CachePolicy))
+	}
+	b.OriginRequestPolicy = policyName(originRequestPolicies(), b.OriginRequestPolicy)
+	b.ResponseHeadersPolicy = policyName(responseHeadersPolicies(), b.ResponseHeadersPolicy)
+	return b
+}
+
 // policyName is the name of a policy of AWS, and the identity of any other.
 func policyName(names map[string]string, id string) string {
 	for name, of := range names {

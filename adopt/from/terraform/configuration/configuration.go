@@ -1,4 +1,4 @@
-// Package configuration reads the configuration of Terraform or OpenTofu (`*.tf`) that stands next to a state: the
+// Package configuration reads the configuration of Terraform or OpenTofu (`*.tf` and `*.tf.json`) that stands next to a state: the
 // modules that it calls by a path, their resources, variables, locals and outputs, and the comments above them.
 //
 // Nothing of it is executed: there are no functions here, and no file is read but those that the caller gives. Sizes,
@@ -7,6 +7,7 @@ package configuration
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"path"
@@ -125,7 +126,7 @@ func (r *reader) module(dir, key string) *Module {
 	if m, ok := r.modules[dir]; ok {
 		return m
 	}
-	found, err := r.files(dir, ".tf")
+	found, err := r.both(dir, ".tf")
 	if err != nil {
 		r.unread(dir, err.Error())
 	}
@@ -163,8 +164,22 @@ func (r *reader) module(dir, key string) *Module {
 	return m
 }
 
+// both are the files of a folder whose names end in a suffix, in HCL and in JSON.
+func (r *reader) both(dir, suffix string) (map[string][]byte, error) {
+	found, err := r.files(dir, suffix)
+	inJSON, err2 := r.files(dir, suffix+".json")
+	if found == nil {
+		return inJSON, errors.Join(err, err2)
+	}
+	maps.Copy(found, inJSON)
+	return found, errors.Join(err, err2)
+}
+
 // parse reads one file, nil where it is none.
 func (r *reader) parse(name string, content []byte) *file {
+	if strings.HasSuffix(name, ".json") {
+		return r.parseJSON(name, content)
+	}
 	if r.left -= len(content); len(content) > mostOfFile || r.left < 0 {
 		r.unread(name, "it is too large")
 		return nil
@@ -224,18 +239,20 @@ func excessive(tokens hclsyntax.Tokens) string {
 
 // readValues reads the files that Terraform reads by itself, in its order.
 func (r *reader) readValues() {
-	found, err := r.files(".", ".tfvars")
+	found, err := r.both(".", ".tfvars")
 	if err != nil {
 		return
 	}
-	for _, name := range slices.Sorted(maps.Keys(found)) {
-		if name != "terraform.tfvars" && !strings.HasSuffix(name, ".auto.tfvars") {
-			delete(found, name)
+	var names []string
+	for _, name := range []string{"terraform.tfvars", "terraform.tfvars.json"} {
+		if found[name] != nil {
+			names = append(names, name)
 		}
 	}
-	names := slices.Sorted(maps.Keys(found))
-	if n := slices.Index(names, "terraform.tfvars"); n > 0 {
-		names = append([]string{names[n]}, slices.Delete(names, n, n+1)...)
+	for _, name := range slices.Sorted(maps.Keys(found)) {
+		if strings.HasSuffix(strings.TrimSuffix(name, ".json"), ".auto.tfvars") {
+			names = append(names, name)
+		}
 	}
 	for _, name := range names {
 		f := r.parse(name, found[name])
