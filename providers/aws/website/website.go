@@ -270,7 +270,10 @@ func (w *parts) files() (names []string, err error) {
 	return names, nil
 }
 
-var errReference = errors.New("a reference: the files are read when the stack is read")
+var (
+	errReference = errors.New("a reference: the files are read when the stack is read")
+	errDomain    = errors.New("a reference: the addresses of records are made of domains, so write it out")
+)
 
 // isHidden reports whether a file, or a folder that it is in, has a name that begins with a dot. That of RFC 8615 is served.
 func isHidden(name string) bool {
@@ -284,8 +287,9 @@ func (w *parts) serve(content []string) (cdn cloudfront.Distribution, records []
 	name, renamed := w.part(partControl)
 	control := cloudfront.NewOriginAccessControl(w.stack, name, cloudfront.OriginAccessControlProps{}, renamed)
 	name, renamed = w.part(partDistribution)
+	comment := "The website " + w.stack.Address(w.name)
 	p := cloudfront.DistributionProps{
-		Comment: "The website " + w.stack.Address(w.name), Aliases: w.want.Domains, Certificate: w.certificate(), PriceClass: w.want.PriceClass,
+		Comment: comment[:min(len(comment), 128)], Aliases: w.want.Domains, Certificate: w.certificate(), PriceClass: w.want.PriceClass,
 		DefaultRootObject: *w.want.Index, Errors: w.errors(), Tags: w.want.Tags,
 		Origins: map[string]cloudfront.Origin{"files": {Domain: w.bucket.RegionalDomainName, S3: true, AccessControl: control.ID}},
 		Default: cloudfront.Behavior{
@@ -299,7 +303,11 @@ func (w *parts) serve(content []string) (cdn cloudfront.Distribution, records []
 	if w.want.HostedZoneID == "" {
 		return cdn, nil
 	}
-	for _, domain := range w.want.Domains {
+	for i, domain := range w.want.Domains {
+		if token.Has(domain) {
+			w.stack.Fail(fmt.Errorf("%s: domains[%d]: %w", w.stack.Address(w.name), i, errDomain))
+			continue
+		}
 		for _, typ := range []string{"A", "AAAA"} {
 			name, renamed = w.part("record-" + word(domain) + "-" + strings.ToLower(typ))
 			r := route53.NewRecord(w.stack, name, route53.RecordProps{

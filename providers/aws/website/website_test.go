@@ -183,6 +183,7 @@ func TestMistakes(t *testing.T) {
 		{linked, WebsiteProps{Files: "dist"}, "host: a link that leads out of the folder"},
 		{inFolder, WebsiteProps{Files: "dist"}, "manual: a link that leads to no file"},
 		{folder(t, "index.html"), WebsiteProps{Files: reference}, errReference.Error()},
+		{folder(t, "index.html"), WebsiteProps{Domains: []string{"shop.example", reference}, HostedZoneID: "Z1"}, "site: domains[1]: " + errDomain.Error()},
 	} {
 		if _, err := declared(t, c.dir, c.p); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%q: %v", c.want, err)
