@@ -53,6 +53,9 @@ func (s *Stack) Name() string { return s.in.Stack }
 // Stage is the name of the stage that is being deployed, such as "prod".
 func (s *Stack) Stage() string { return s.in.Stage }
 
+// Dir is the stack's directory, from which relative paths lead.
+func (s *Stack) Dir() string { return s.in.Dir }
+
 // Scope is a handle whose addresses begin with name: "orders" in scope "shop" is "shop/orders".
 func (s *Stack) Scope(name string) *Stack {
 	inner := *s

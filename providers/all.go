@@ -27,6 +27,7 @@ import (
 	"github.com/athanor-dev/athanor/providers/aws/sns"
 	"github.com/athanor-dev/athanor/providers/aws/sqs"
 	"github.com/athanor-dev/athanor/providers/aws/ssm"
+	"github.com/athanor-dev/athanor/providers/aws/website"
 	"github.com/athanor-dev/athanor/providers/cloudflare"
 	"github.com/athanor-dev/athanor/providers/cloudflare/d1"
 	"github.com/athanor-dev/athanor/providers/cloudflare/dns"
@@ -71,6 +72,6 @@ func services() []aws.Service {
 	return []aws.Service{
 		acm.Service(), apigatewayv2.Service(), cloudfront.Service(), dynamodb.Service(), ecr.Service(), eventbridge.Service(), iam.Service(),
 		kms.Service(), lambda.Service(), logs.Service(), route53.Service(), s3.Service(), scheduler.Service(), secretsmanager.Service(),
-		sfn.Service(), sns.Service(), sqs.Service(), ssm.Service(), cloudcontrol.Service(),
+		sfn.Service(), sns.Service(), sqs.Service(), ssm.Service(), website.Service(), cloudcontrol.Service(),
 	}
 }

@@ -25,6 +25,9 @@ func TestPermissionsAreWhole(t *testing.T) {
 	for _, s := range services() {
 		for _, kind := range s.Kinds {
 			spec := kind.Spec()
+			if spec.Recorded {
+				continue // it calls nothing: what it is made of does
+			}
 			p := spec.Permissions
 			if len(p.Observe) == 0 || len(p.Create) == 0 || len(p.Delete) == 0 {
 				t.Errorf("%s: permissions to look, create or delete are missing", spec.Type)

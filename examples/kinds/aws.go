@@ -23,6 +23,7 @@ import (
 	"github.com/athanor-dev/athanor/providers/aws/sns"
 	"github.com/athanor-dev/athanor/providers/aws/sqs"
 	"github.com/athanor-dev/athanor/providers/aws/ssm"
+	"github.com/athanor-dev/athanor/providers/aws/website"
 )
 
 const day = 24 * time.Hour
@@ -80,6 +81,15 @@ func distribution(s *athanor.Stack) error {
 		DefaultRootObject: "index.html",
 		Errors:            []cloudfront.ErrorResponse{{Code: 403, Page: "/index.html", Status: 200}},
 	})
+	return nil
+}
+
+func site(s *athanor.Stack) error {
+	zone := route53.NewHostedZone(s, "zone", route53.HostedZoneProps{Name: "shop.example"})
+	site := website.NewWebsite(s, "site", website.WebsiteProps{
+		Files: "pages", NotFound: "404.html", Domains: []string{"www.shop.example", "shop.example"}, HostedZoneID: zone.ID,
+	})
+	s.Output("url", site.URL)
 	return nil
 }
 

@@ -17,6 +17,7 @@ type Example struct {
 // Examples are the stacks of all kinds that were written by hand, by name.
 func Examples() []Example {
 	return []Example{
+		{"aws.Website", site},
 		{"aws.acm.Certificate", certificate},
 		{"aws.apigatewayv2.DomainName", domainName},
 		{"aws.apigatewayv2.HTTPAPI", httpAPI},

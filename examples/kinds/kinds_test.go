@@ -5,8 +5,10 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -99,7 +101,16 @@ func resources(t *testing.T, graph []byte, kind string) (byAddress map[string]an
 // TestDeployed deploys the file of each kind, finds it in sync, and destroys it.
 func TestDeployed(t *testing.T) {
 	t.Run("aws", func(t *testing.T) { deploy(t, awstest.Start(t), "aws.") })
-	t.Run("content", func(t *testing.T) { deploy(t, awstest.StartMinistack(t), content) })
+	t.Run("content", func(t *testing.T) {
+		cloud := awstest.StartMinistack(t)
+		played := cloud.Play(t, awstest.Documented{Pending: 300 * time.Millisecond}) // which takes minutes
+		deploy(t, cloud, content...)
+		for _, waits := range []string{"CloudFront.GetDistribution", "ACM.DescribeCertificate"} {
+			if played.Waited()[waits] == 0 {
+				t.Errorf("nothing waited for %s: %v", waits, played.Waited())
+			}
+		}
+	})
 	t.Run("cloudflare", func(t *testing.T) {
 		cloud := cloudflaretest.Start(t)
 		cloud.WithDatabases(t)
@@ -115,15 +126,15 @@ func TestDeployed(t *testing.T) {
 	t.Run("machine", func(t *testing.T) { deploy(t, machine{}, "local.", "random.") })
 }
 
-// content is what moto does not keep whole, and ministack does.
-const content = "aws.cloudfront.Distribution"
+// content are the kinds that moto does not keep whole, and ministack does.
+var content = []string{"aws.cloudfront.Distribution", "aws.Website"}
 
 func deploy[C programtest.Cloud](t *testing.T, cloud C, prefixes ...string) {
 	t.Helper()
 	base := programtest.Build(t, cloud, "../../cmd/athanor")
 	for _, e := range kinds.Examples() {
 		for _, prefix := range prefixes {
-			if strings.HasPrefix(e.Kind, prefix) && (e.Kind == content) == (prefix == content) {
+			if strings.HasPrefix(e.Kind, prefix) && slices.Contains(content, e.Kind) == slices.Contains(content, prefix) {
 				t.Run(e.Kind, func(t *testing.T) { life(t, base.For(t), e.Kind) })
 			}
 		}

@@ -66,10 +66,12 @@ var changes = map[string]map[string]any{
 // lacks are the checks that an emulator cannot do as AWS does, by emulator, kind and check, with the reason.
 var lacks = map[s3test.Kind]map[string]map[string]string{
 	s3test.Moto: {
+		"aws.Website":                 nothing("its distribution has an origin in a bucket, as below"),
 		"aws.apigatewayv2.DomainName": untagged("TagResource answers 404 for a domain"),
 		"aws.cloudfront.Distribution": nothing("it makes origins in buckets without an identity to servers, and forgets what controls their access"),
 	},
 	s3test.Ministack: {
+		"aws.Website":              {"found without state": noCertificates, "deleted outside": noCertificates},
 		"aws.acm.Certificate":      {"found without state": noCertificates, "deleted outside": noCertificates},
 		"aws.apigatewayv2.HTTPAPI": untagged("TagResource of an API succeeds, and changes no tag that GetApi shows"),
 	},

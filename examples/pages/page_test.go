@@ -134,6 +134,8 @@ var varying = []struct {
 	{regexp.MustCompile(`\b[0-9a-f]{8,32}\b`), "HEX"},
 	{regexp.MustCompile(`-[a-z2-7]{8}\b`), "-SUFFIX"},
 	{regexp.MustCompile(`age1[a-z0-9]+`), "RECIPIENT"},
+	{regexp.MustCompile(`\b[a-z0-9]+\.cloudfront\.net\b`), "HOST.cloudfront.net"},
+	{regexp.MustCompile(`\bE[A-Z0-9]{12,13}\b`), "ID"}, // which CloudFront assigns
 	{regexp.MustCompile(`\d+ reads?, (\d+ changes?, )?DURATION`), "COUNTS"},
 	{regexp.MustCompile(`(\S) {2,}`), "$1  "},
 }

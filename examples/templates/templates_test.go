@@ -94,9 +94,10 @@ func TestAWSAPI(t *testing.T) {
 
 func TestAWSWebsite(t *testing.T) {
 	both(t, func(t *testing.T, inGo bool) {
-		life(t, awstest.Start(t), "aws-website", inGo, func(p *programtest.Program[*awstest.Server], c programtest.Counts) {
+		life(t, awstest.StartMinistack(t), "aws-website", inGo, func(p *programtest.Program[*awstest.Server], c programtest.Counts) {
 			bucket := fmt.Sprint(c.Outputs["bucket"])
-			if url := fmt.Sprint(c.Outputs["url"]); !strings.HasPrefix(url, "http://"+bucket+".") {
+			url, ok := strings.CutPrefix(fmt.Sprint(c.Outputs["url"]), "https://")
+			if !ok || !strings.HasSuffix(url, ".cloudfront.net") {
 				t.Errorf("the site of %s is at %q", bucket, url)
 			}
 			client, key := s3.NewFromConfig(p.Cloud.Config(t)), "index.html"
@@ -109,7 +110,7 @@ func TestAWSWebsite(t *testing.T) {
 				t.Errorf("the page is %s %q (%v)", *page.ContentType, text, err)
 			}
 			policy, err := client.GetBucketPolicy(t.Context(), &s3.GetBucketPolicyInput{Bucket: &bucket})
-			if err != nil || !strings.Contains(*policy.Policy, "arn:aws:s3:::"+bucket+"/*") {
+			if err != nil || !strings.Contains(*policy.Policy, "arn:aws:s3:::"+bucket+"/*") || !strings.Contains(*policy.Policy, ":distribution/") {
 				t.Errorf("the policy is %+v (%v)", policy, err)
 			}
 		})

@@ -15,13 +15,16 @@ import (
 
 	"github.com/athanor-dev/athanor"
 	"github.com/athanor-dev/athanor/providers/aws"
+	"github.com/athanor-dev/athanor/providers/aws/acm"
 	"github.com/athanor-dev/athanor/providers/aws/awstest"
+	"github.com/athanor-dev/athanor/providers/aws/cloudfront"
 	"github.com/athanor-dev/athanor/providers/aws/dynamodb"
 	"github.com/athanor-dev/athanor/providers/aws/ecr"
 	"github.com/athanor-dev/athanor/providers/aws/eventbridge"
 	"github.com/athanor-dev/athanor/providers/aws/iam"
 	"github.com/athanor-dev/athanor/providers/aws/kms"
 	"github.com/athanor-dev/athanor/providers/aws/logs"
+	"github.com/athanor-dev/athanor/providers/aws/route53"
 	"github.com/athanor-dev/athanor/providers/aws/s3"
 	"github.com/athanor-dev/athanor/providers/aws/scheduler"
 	"github.com/athanor-dev/athanor/providers/aws/sfn"
@@ -88,6 +91,17 @@ func TestCallsAreFew(t *testing.T) {
 		"schedules": {each(few, func(s *athanor.Stack, a string) {
 			scheduler.NewSchedule(s, a, scheduler.ScheduleProps{Expression: "rate(1 day)", Target: queue, Role: role})
 		}), few + 5, 4*few + 20},
+		"certificates": {func(s *athanor.Stack) error {
+			zone := route53.NewHostedZone(s, "zone", route53.HostedZoneProps{Name: "shop.example", ForceDestroy: true})
+			return each(few, func(s *athanor.Stack, a string) {
+				acm.NewCertificate(s, a, acm.CertificateProps{Domain: a + ".shop.example", HostedZoneID: zone.ID})
+			})(s)
+		}, 3*few + 5, 15*few},
+		"distributions": {each(few, func(s *athanor.Stack, a string) {
+			cloudfront.NewDistribution(s, a, cloudfront.DistributionProps{
+				Origins: map[string]cloudfront.Origin{"shop": {Domain: "shop.example"}}, Default: cloudfront.Behavior{Origin: "shop"},
+			})
+		}), 2*few + 5, 10*few},
 		"keys":    {each(few, func(s *athanor.Stack, a string) { kms.NewKey(s, a, kms.KeyProps{}, athanor.AllowDelete()) }), 3*few + 5, 19*few + 20},
 		"buckets": {each(few, func(s *athanor.Stack, a string) { s3.NewBucket(s, a, s3.BucketProps{}) }), 12*few + 5, 45*few + 20},
 	} {

@@ -351,11 +351,12 @@ func (l *list) configs(dir string, p tree.Path, path string) []string {
 	return l.u.Configs(p, path)
 }
 
-// MorePaths are props of a kind that name a file or a folder and are no sources of it: what is written, and where a
-// command runs.
+// MorePaths are props of a kind that name a file or a folder and are no sources of it: what is written, where a
+// command runs, and what is read when the stack is read.
 func MorePaths(kind string) []tree.Path {
 	return map[string][]tree.Path{
-		"local.File": {"path"}, "local.Directory": {"path"}, "local.Command": {"dir"}, "local.Process": {"dir"},
+		"aws.Website": {"files"},
+		"local.File":  {"path"}, "local.Directory": {"path"}, "local.Command": {"dir"}, "local.Process": {"dir"},
 	}[kind]
 }
 

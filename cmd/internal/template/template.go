@@ -31,7 +31,7 @@ func All() []Template {
 	return []Template{
 		{"local", "a page on this machine; needs no account", ""},
 		{"aws-api", "an HTTP API on AWS with a function and a table", "AWS"},
-		{"aws-website", "a static website in a bucket of S3", "AWS"},
+		{"aws-website", "a static website of S3 and CloudFront", "AWS"},
 		{"worker", "a Worker of Cloudflare with a KV namespace", "Cloudflare"},
 		{"worker-fullstack", "a Worker with pages, an API and a D1 database", "Cloudflare"},
 	}

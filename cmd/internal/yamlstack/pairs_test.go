@@ -12,12 +12,15 @@ import (
 	"github.com/athanor-dev/athanor"
 	"github.com/athanor-dev/athanor/engine"
 	"github.com/athanor-dev/athanor/providers/aws"
+	"github.com/athanor-dev/athanor/providers/aws/acm"
 	"github.com/athanor-dev/athanor/providers/aws/dynamodb"
 	"github.com/athanor-dev/athanor/providers/aws/iam"
 	"github.com/athanor-dev/athanor/providers/aws/kms"
 	"github.com/athanor-dev/athanor/providers/aws/lambda"
+	"github.com/athanor-dev/athanor/providers/aws/route53"
 	"github.com/athanor-dev/athanor/providers/aws/s3"
 	"github.com/athanor-dev/athanor/providers/aws/sqs"
+	"github.com/athanor-dev/athanor/providers/aws/website"
 	"github.com/athanor-dev/athanor/providers/local"
 	"github.com/athanor-dev/athanor/providers/random"
 	"github.com/athanor-dev/athanor/reconcile/props"
@@ -458,6 +461,31 @@ resources:
 		lambda.NewFunctionWithLogs(s, "logged", lambda.FunctionProps{Code: code, Role: shared.ARN})
 		in := s.Scope("in")
 		lambda.Consume(in, lambda.NewFunction(in, "scope", lambda.FunctionProps{Code: code}), sqs.NewQueue(in, "orders", sqs.QueueProps{}))
+		return nil
+	}},
+	{"websites", `
+stack: shop
+providers: {aws: {region: eu-west-1}}
+resources:
+  site:
+    kind: aws.Website
+    props: {domains: ["www.${stage}.example", "shop.example"], hostedZoneId: "${zone.id}", singlePage: true, tags: {team: web}}
+    options: {renamedFrom: [page], protect: true}
+  of/team: {for: [a, b], kind: aws.Website, props: {notFound: "${each.key}.html"}}
+  zone: {kind: aws.route53.HostedZone, props: {name: shop.example}}
+outputs: {url: "${site.url}", bucket: "${site/bucket.arn}", of: "${of/team[a].distributionId}", cert: "${site/certificate.arn}"}
+`, func(s *athanor.Stack) error {
+		in := aws.In(s, aws.Region("eu-west-1"))
+		zone := route53.NewHostedZone(in, "zone", route53.HostedZoneProps{Name: "shop.example"})
+		site := website.NewWebsite(in, "site", website.WebsiteProps{
+			Domains: []string{"www." + s.Stage() + ".example", "shop.example"}, HostedZoneID: zone.ID, SinglePage: true, Tags: map[string]string{"team": "web"},
+		}, athanor.RenamedFrom("page"), athanor.Protect())
+		a := website.NewWebsite(in.Scope("of"), "team[a]", website.WebsiteProps{NotFound: "a.html"})
+		website.NewWebsite(in.Scope("of"), "team[b]", website.WebsiteProps{NotFound: "b.html"})
+		s.Output("url", site.URL)
+		s.Output("bucket", athanor.Attributes[s3.Bucket](s, "site/bucket").ARN)
+		s.Output("of", a.DistributionID)
+		s.Output("cert", athanor.Attributes[acm.Certificate](s, "site/certificate").ARN)
 		return nil
 	}},
 	{"functions by key", `

@@ -1,8 +1,10 @@
 package yamlstack
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"reflect"
 	"slices"
 	"strings"
@@ -13,6 +15,7 @@ import (
 	"github.com/athanor-dev/athanor/engine"
 	"github.com/athanor-dev/athanor/providers"
 	"github.com/athanor-dev/athanor/reconcile"
+	"github.com/athanor-dev/athanor/reconcile/localfile"
 	"github.com/athanor-dev/athanor/reconcile/props"
 	"github.com/athanor-dev/athanor/reconcile/token"
 	"github.com/athanor-dev/athanor/reconcile/tree"
@@ -60,13 +63,35 @@ func (u *use) within(s *athanor.Stack) (in *athanor.Stack, name string) {
 	return in, name
 }
 
-// declare declares what has resources of its own.
+// declare declares what has resources of its own, unless that would read files which nobody has allowed.
 func (u *use) declare(s *athanor.Stack) {
-	if u.own == nil {
+	construct := u.scope.construct(u.resource.Kind)
+	if u.own == nil || !u.mayRead(construct.Reads) {
 		return
 	}
 	in, name := u.within(s)
-	u.scope.construct(u.resource.Kind).Declare(in, name, u.typed, *u.own, athanor.WithOptions(u.resource.Options))
+	construct.Declare(in, name, u.typed, *u.own, athanor.WithOptions(u.resource.Options))
+}
+
+// mayRead reports whether the files that these props name may be read. Those outside of the project are noted.
+func (u *use) mayRead(paths []tree.Path) bool {
+	may := true
+	for _, path := range paths {
+		value, _ := tree.Get(u.resource.Props, path)
+		name, _ := value.(string)
+		if name == "" || token.Has(name) {
+			continue
+		}
+		if !filepath.IsAbs(name) {
+			name = filepath.Join(u.scope.in.Dir, filepath.FromSlash(name))
+		}
+		if outside, ok := errors.AsType[*localfile.OutsideError](localfile.Check(u.scope.ctx, name)); ok {
+			at := "resources." + u.resource.Address + "." + string(path)
+			u.scope.Outside = append(u.scope.Outside, Outside{Path: cmp.Or(outside.Real, name), Place: at})
+			may = false
+		}
+	}
+	return may
 }
 
 // attributes gives what the constructor of a resource returns, by its address.
@@ -105,6 +130,9 @@ func (l *loader) construct(kind string) athanor.Construct {
 func (l *loader) ownOf(e *entry) *athanor.Own {
 	if e.kind == nil || e.read || l.construct(e.kind.name).Declare == nil {
 		return nil
+	}
+	if l.construct(e.kind.name).Composite {
+		return &athanor.Own{}
 	}
 	word := func(part string) string {
 		if p, ok := e.parts[part]; ok {
@@ -188,7 +216,7 @@ func (s *scope) given(e *entry, declared map[string]any) {
 	if !ok || e.kind == nil {
 		return
 	}
-	if s.construct(e.kind.name).Declare == nil {
+	if c := s.construct(e.kind.name); c.Declare == nil || c.Composite {
 		s.wrongf(s.f.of(part.key), "role: a %s runs as no role of its own", e.kind.name)
 		return
 	}
@@ -231,7 +259,7 @@ func (s *scope) uses(e *entry) (use, bool) {
 	construct := s.construct(e.kind.name)
 	if part, ok := e.parts["logGroup"]; ok {
 		switch word, _ := s.plain(part.value, "logGroup"); {
-		case construct.Declare == nil:
+		case construct.Declare == nil || construct.Composite:
 			s.wrongf(s.f.of(part.key), "logGroup: a %s has no log group of its own", e.kind.name)
 		case word != "own" && word != "none":
 			s.wrongf(s.f.of(part.value), "logGroup: want own or none")

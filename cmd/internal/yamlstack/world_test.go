@@ -10,13 +10,17 @@ import (
 	"github.com/athanor-dev/athanor/cmd/internal/yamlstack"
 	"github.com/athanor-dev/athanor/engine"
 	"github.com/athanor-dev/athanor/providers/aws"
+	"github.com/athanor-dev/athanor/providers/aws/acm"
+	"github.com/athanor-dev/athanor/providers/aws/cloudfront"
 	"github.com/athanor-dev/athanor/providers/aws/dynamodb"
 	"github.com/athanor-dev/athanor/providers/aws/iam"
 	"github.com/athanor-dev/athanor/providers/aws/kms"
 	"github.com/athanor-dev/athanor/providers/aws/lambda"
 	"github.com/athanor-dev/athanor/providers/aws/logs"
+	"github.com/athanor-dev/athanor/providers/aws/route53"
 	"github.com/athanor-dev/athanor/providers/aws/s3"
 	"github.com/athanor-dev/athanor/providers/aws/sqs"
+	"github.com/athanor-dev/athanor/providers/aws/website"
 	"github.com/athanor-dev/athanor/providers/local"
 	"github.com/athanor-dev/athanor/providers/random"
 	"github.com/athanor-dev/athanor/reconcile"
@@ -106,7 +110,8 @@ func tableKind() *reconciletest.Kind[tableProps, struct{}, table] {
 func catalog(t testing.TB) *reconcile.Catalog {
 	t.Helper()
 	c, err := reconcile.NewCatalog(local.Provider(), random.Provider(), aws.Provider(
-		dynamodb.Service(), iam.Service(), kms.Service(), lambda.Service(), logs.Service(), s3.Service(), sqs.Service(),
+		acm.Service(), cloudfront.Service(), dynamodb.Service(), iam.Service(), kms.Service(), lambda.Service(), logs.Service(), route53.Service(),
+		s3.Service(), sqs.Service(), website.Service(),
 	), reconcile.Provider{
 		Name: "test", Settings: &settings{},
 		Kinds: []reconcile.Any{reconciletest.Erase(queueKind()), reconciletest.Erase(tableKind())},

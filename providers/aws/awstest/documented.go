@@ -27,10 +27,13 @@ type Documented struct {
 	// Propagation is how long other services do not know what changed in IAM. AWS names seconds, and no bound:
 	// https://docs.aws.amazon.com/IAM/latest/UserGuide/troubleshoot.html#troubleshoot_general_eventual-consistency
 	Propagation time.Duration
-	// Pending is how long a change of a hosted zone is PENDING, and how long a function or a table is being created or changed:
+	// Pending is how long a change of a hosted zone is PENDING, a function or a table is being created or changed, and a distribution or
+	// an invalidation is InProgress; a certificate is issued when its records have been there for as long:
 	// https://docs.aws.amazon.com/Route53/latest/APIReference/API_GetChange.html
 	// https://docs.aws.amazon.com/lambda/latest/dg/functions-states.html
 	// https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_TableDescription.html
+	// https://docs.aws.amazon.com/cloudfront/latest/APIReference/API_Distribution.html
+	// https://docs.aws.amazon.com/acm/latest/userguide/dns-validation.html
 	Pending time.Duration
 	// Latency is how long each call takes.
 	Latency time.Duration
@@ -48,7 +51,7 @@ func (s *Server) Play(t testing.TB, documented Documented) *Documents {
 	p := &player{
 		Documented: documented, emulator: s.emulator, names: operationNames(t), buckets: map[string]*bucket{}, shown: map[string]*shown{},
 		written: map[string]time.Time{}, roles: map[string]*role{}, managed: map[string]*document{}, busy: map[string]busy{}, functions: map[string]string{}, changes: map[string]time.Time{},
-		refusals: map[string]int{},
+		refusals: map[string]int{}, edges: map[string]time.Time{}, proofs: map[string]time.Time{}, waited: map[string]int{},
 	}
 	// A connection that waits for a next request would hold the clock of a bubble.
 	s.emulator.transport.DisableKeepAlives = true
@@ -67,6 +70,13 @@ func (d *Documents) Throttled() map[string]int {
 	d.player.mu.Lock()
 	defer d.player.mu.Unlock()
 	return maps.Clone(d.player.refusals)
+}
+
+// Waited is how often something of CloudFront or ACM was shown that is not there yet, by operation.
+func (d *Documents) Waited() map[string]int {
+	d.player.mu.Lock()
+	defer d.player.mu.Unlock()
+	return maps.Clone(d.player.waited)
 }
 
 func (d *Documents) config(outside bool) aws.Config {
@@ -142,6 +152,9 @@ type player struct {
 	busy      map[string]busy      // functions and tables
 	functions map[string]string    // the role of each function
 	changes   map[string]time.Time // of hosted zones: when each was made
+	edges     map[string]time.Time // of distributions and invalidations: since when each is under way
+	proofs    map[string]time.Time // of records: since when each is there
+	waited    map[string]int
 }
 
 var errOutOfTime = errors.New("the caller went away")
@@ -179,7 +192,7 @@ func (p *player) Answer(ctx context.Context, r *http.Request, c Call) Answer {
 	if outside || c.Mutating || c.Constant {
 		return a
 	}
-	a = p.state(c, a)
+	a = p.content(c, p.state(c, a))
 	return p.behind(c, a)
 }
 
@@ -192,6 +205,7 @@ func (p *player) note(c Call, a *Answer, at time.Time) {
 	p.noteRole(c, *a, at)
 	p.noteBusy(c, at)
 	p.noteChange(c, a, at)
+	p.noteContent(c, a, at)
 }
 
 // serviceKey is the same for all calls of one service that see the same objects.

@@ -70,6 +70,9 @@ func (p *player) noteBusy(c Call, at time.Time) {
 
 // unready is the refusal to change what is being created or changed. The caller holds the lock.
 func (p *player) unready(c Call) (failure, bool) {
+	if f, refused := p.undisabled(c); refused {
+		return f, true
+	}
 	b := p.busy[busyKey(c)]
 	if !c.Mutating || time.Until(b.until) <= 0 {
 		return failure{}, false

@@ -212,6 +212,15 @@ var distributionKind = &kind.Kind[DistributionProps, liveDistribution, Distribut
 	Global:     aws.Global,
 
 	Props: distributionTable,
+	Default: func(want DistributionProps) DistributionProps {
+		want.Errors = slices.Clone(want.Errors)
+		for i, e := range want.Errors {
+			if e.Status == e.Code { // which is what it is without one
+				want.Errors[i].Status = 0
+			}
+		}
+		return want
+	},
 	Check: checkDistribution,
 	Unique: func(want DistributionProps) (all []string) {
 		for _, name := range want.Aliases {

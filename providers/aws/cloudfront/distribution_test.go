@@ -1,12 +1,15 @@
 package cloudfront
 
 import (
+	"cmp"
 	"context"
 	"encoding/xml"
 	"errors"
 	"maps"
 	"net/http"
+	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -411,3 +414,20 @@ func TestRefused(t *testing.T) {
 }
 
 func plainName(name string) xml.Name { return xml.Name{Local: name} }
+
+// TestStatusIsRead: what a distribution is configured with is read as it was declared, a status that is the error's own too.
+func TestStatusIsRead(t *testing.T) {
+	t.Parallel()
+	for _, status := range []int{0, 200, 404} {
+		want := distributionKind.WithDefaults(DistributionProps{
+			Origins: map[string]Origin{"shop": {Domain: "shop.example"}}, Default: Behavior{Origin: "shop"},
+			Errors: []ErrorResponse{{Code: 404, Page: "/404.html", Status: status}},
+		})
+		var c config
+		c.set(want)
+		have := c.props()
+		if !reflect.DeepEqual(have.Errors, want.Errors) || c.Errors.Items[0].ResponseCode != strconv.Itoa(cmp.Or(status, 404)) {
+			t.Errorf("status %d: declared %+v, configured %+v, read %+v", status, want.Errors, c.Errors.Items, have.Errors)
+		}
+	}
+}
