@@ -51,13 +51,16 @@ type live struct {
 type kept struct {
 	Key    string  `json:"key"`
 	Object *object `json:"object"`
+	// Config is the configuration of the provider in JSON, where it came with the object.
+	Config string `json:"config,omitempty"`
 }
 
 // kind is one type of a provider.
 type kind struct {
 	*schema.Type
-	// of is the provider, with its version.
-	of string
+	// of is the provider, with its version, and provider what it is configured with.
+	of       string
+	provider *schema.Type
 	// packers are writers that are used again: a new one takes half a megabyte, which is far more than what it writes.
 	packers *sync.Pool
 }
@@ -70,13 +73,13 @@ func (k *kind) whole() *contract.Kind[attributes, *live, attributes] {
 		Doc:  k.doc(),
 
 		Observe: k.observe, Create: k.create, Compare: k.compare, Delete: k.delete,
-		Attributes: func(l *live) attributes { return k.attributes(l.key, l.seen) },
+		Attributes: func(l *live) attributes { return k.attributes(l.program, l.key, l.seen) },
 		Identity:   keyOf,
 		Check:      k.check,
 		Dynamic: &contract.Dynamic{
 			Schema: contract.Schema{
 				Props: func() []props.Field { return declared }, Attrs: func() []props.Field { return told },
-				SecretProps: secrets(declared), SecretAttrs: append(secrets(told), tree.Path("").Key(keptAttribute)),
+				SecretProps: append(secrets(declared), k.configSecrets()...), SecretAttrs: append(secrets(told), tree.Path("").Key(keptAttribute)),
 				Declare: k.declared,
 			},
 			Tags: k.tags(),
@@ -123,7 +126,7 @@ func (k *kind) doc() string {
 
 // config is what is declared, as the provider is asked about it.
 func (k *kind) config(declared attributes, unknown value.Unknown) (cty.Value, error) {
-	config, err := value.Config(k.Block, declared, unknown)
+	config, err := value.Config(k.Block, own(declared), unknown)
 	if err != nil {
 		return cty.NilVal, reconcile.WithClass(err, reconcile.Invalid)
 	}
@@ -141,16 +144,10 @@ func later(_ tree.Path, v any) bool {
 
 // check finds what no value of the type is.
 func (k *kind) check(declared attributes) error {
-	_, err := value.Config(k.Block, declared, later)
-	return err
-}
-
-func reach(ctx context.Context, c reconcile.Cloud) (*program, error) {
-	reached, ok := c.(*cloud)
-	if !ok {
-		return nil, fmt.Errorf("%T is no Terraform provider", c)
+	if _, err := value.Config(k.Block, own(declared), later); err != nil {
+		return err
 	}
-	return reached.program, reached.running(ctx)
+	return k.checkConfig(declared)
 }
 
 // through makes calls of a provider through the gates: it is one service, and what it calls in turn nobody sees.
@@ -161,7 +158,7 @@ func through(ctx context.Context, s reconcile.Place, operation string, mutates b
 // observe reads what state knows of, or what is looked for by an id. What is declared is validated first: a plan of what is not
 // valid would be a plan all the same.
 func (k *kind) observe(ctx context.Context, s site) (*live, error) {
-	p, err := reach(ctx, s.Cloud)
+	p, waits, err := reach(ctx, s)
 	if err != nil {
 		return nil, err
 	}
@@ -175,6 +172,12 @@ func (k *kind) observe(ctx context.Context, s site) (*live, error) {
 		}
 	}
 	p.set.redacting(s.Redact)
+	switch {
+	case waits && s.Last == nil && (s.Begun || s.ID != ""):
+		return nil, errors.Join(errConfigLater, reconcile.ErrCannotTell)
+	case waits && p.forwards(): // nothing can be asked of a provider that is not configured
+		return nil, reconcile.ErrAbsent
+	}
 	l := &live{program: p}
 	err = through(ctx, s.Location, "ReadResource", false, func(ctx context.Context) error {
 		l.key, l.seen, err = k.look(ctx, p, s)
@@ -276,7 +279,10 @@ func (k *kind) look(ctx context.Context, p *program, s site) (string, seen, erro
 }
 
 func (k *kind) create(ctx context.Context, s site) (attributes, error) {
-	p, err := reach(ctx, s.Cloud)
+	p, waits, err := reach(ctx, s)
+	if err == nil && waits {
+		err = errConfigLater
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -302,14 +308,14 @@ func (k *kind) create(ctx context.Context, s site) (attributes, error) {
 	var said *DiagnosticsError
 	switch {
 	case errors.As(err, &said): // what it left, if anything, is kept for the next run
-		return nil, errors.Join(err, s.New.Store(ctx, k.attributes(keyFor(made, s.Nonce), made)))
+		return nil, errors.Join(err, s.New.Store(ctx, k.attributes(p, keyFor(made, s.Nonce), made)))
 	case err != nil:
 		return nil, err
 	case made.state.IsNull():
 		return nil, fmt.Errorf("%s: the provider made nothing, and did not say why", k.Name)
 	}
 	made.fresh = true
-	return k.attributes(keyFor(made, s.Nonce), made), nil
+	return k.attributes(p, keyFor(made, s.Nonce), made), nil
 }
 
 // keyFor is what an object is known by for life: the id that it was made with, and something that no other has.
@@ -329,7 +335,7 @@ func keyWith(id, nonce string) string {
 }
 
 // attributes are those of an object, and what its provider is to be handed back.
-func (k *kind) attributes(key string, s seen) attributes {
+func (k *kind) attributes(p *program, key string, s seen) attributes {
 	attrs, _ := value.Tree(value.WithoutWriteOnly(k.Block, s.state)).(map[string]any)
 	if attrs == nil {
 		attrs = attributes{}
@@ -338,7 +344,7 @@ func (k *kind) attributes(key string, s seen) attributes {
 	if err != nil {
 		return attrs
 	}
-	packed, err := pack(k.packers, kept{key, o})
+	packed, err := pack(k.packers, kept{key, o, p.configKept()})
 	if err != nil {
 		return attrs
 	}
@@ -443,6 +449,14 @@ func (k *kind) compare(d *contract.Diff[*live], want attributes, l *live) {
 		})
 	})
 	apply.Affects = k.affected(plan)
+	if paths, values := laterConfig(want); len(paths) > 0 {
+		elsewhere := contract.Set("ConfigureProvider", func(context.Context, update) error { return errConfigLater })
+		for i, at := range paths {
+			if d.Unknown(at, values[i]) {
+				reconcile.Value(d, at, values[i], nil, elsewhere)
+			}
+		}
+	}
 	for _, diff := range plan.differences {
 		at := diff.At()
 		w := wanted(d, want, at, diff.Want)
@@ -498,7 +512,7 @@ func (k *kind) planned(d *contract.Diff[*live], want attributes, l *live) (*plan
 }
 
 func (k *kind) delete(ctx context.Context, s site) error {
-	p, err := reach(ctx, s.Cloud)
+	p, _, err := reach(ctx, s)
 	if err != nil {
 		return err
 	}

@@ -36,7 +36,8 @@ type Settings struct {
 	Version string
 	// Path is its program on this machine, relative to the folder of the stack. Default: it is installed from its registry.
 	Path string
-	// Config is the configuration of the provider, by its own names. It must be known before anything is looked at.
+	// Config is the configuration of the provider, by its own names. It may hold references and secrets: its objects are observed when
+	// these are known.
 	Config map[string]any
 	// Env names environment variables that the provider gets, beside PATH, HOME and proxies. Default: none.
 	Env []string
@@ -84,6 +85,8 @@ type program struct {
 	latest sync.Map
 	// lost are the errors of creations that were not answered, by address.
 	lost sync.Map
+	// forwarded says that the configuration came with an object, whose state keeps it.
+	forwarded bool
 }
 
 // running is the program, started and configured. One that has answered many calls is replaced.
@@ -205,6 +208,14 @@ type providers struct {
 	packers         sync.Pool // of kinds
 	// installer is that of the folder, made when it is first needed.
 	installer *install.Installer
+	// forwarded says that the configuration of one of them holds references or secrets.
+	forwarded bool
+}
+
+func (s *providers) isForwarded() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.forwarded
 }
 
 // warn keeps what a provider says without failing.
@@ -354,6 +365,7 @@ func (s *providers) declare(ctx context.Context, settings Settings) error {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.forwarded = s.forwarded || p.forwards()
 	for name := range p.schema.Resources {
 		if other := s.types[name]; other != nil && other.from.key() != p.from.key() {
 			return fmt.Errorf("%s is a type of two programs: %s and %s", name, other.from.key(), p.from.key())
@@ -386,6 +398,16 @@ func (s *providers) labelOf(name string) string {
 		}
 	}
 	return ""
+}
+
+// configOf is what the provider of a type is configured with.
+func (s *providers) configOf(name string) *schema.Type {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if p := s.types[name]; p != nil {
+		return p.schema.Config
+	}
+	return nil
 }
 
 // sourceOf is the data source of a name, nil where no provider that was declared has it.

@@ -11,6 +11,7 @@ import (
 	"github.com/athanor-dev/athanor"
 	"github.com/athanor-dev/athanor/engine"
 	"github.com/athanor-dev/athanor/reconcile"
+	"github.com/athanor-dev/athanor/reconcile/props"
 	"github.com/athanor-dev/athanor/statestore/mem"
 	"github.com/athanor-dev/athanor/statestore/seal"
 )
@@ -164,5 +165,52 @@ func TestDeleteWithoutProgram(t *testing.T) {
 	actions, err := s.deploy(s.declare())
 	if err != nil || actions["one"] != engine.Delete || s.has("one") || s.has("two") {
 		t.Errorf("it would %s, left %t %t, %v", actions["one"], s.has("one"), s.has("two"), err)
+	}
+}
+
+// TestConfigOfAnotherResource configures a provider from an attribute of a resource of the same stack: what comes before is made first, all else
+// is planned without being looked for, and state alone says where it was made.
+func TestConfigOfAnotherResource(t *testing.T) {
+	t.Parallel()
+	s, dir := newBadStage(t), t.TempDir()
+	declare := func(dir string, with ...string) *engine.Graph {
+		g := s.declare(func(in *athanor.Stack) {
+			server := NewResource(in, "server", "bad_good", Props{"name": "server", "extra": dir})
+			inner := In(in, Settings{Config: map[string]any{"dir": server.Attr("extra")}})
+			for _, name := range with {
+				NewResource(inner, name, "bad_good", Props{"name": name})
+			}
+		})
+		p, _ := s.e.Catalog.Provider("terraform")
+		for i := range g.Resources {
+			typed := new(Settings)
+			if err := props.Decode(g.Resources[i].Settings, typed); err != nil {
+				t.Fatal(err)
+			}
+			if err := p.Declared(t.Context(), typed); err != nil {
+				t.Fatal(err)
+			}
+		}
+		return g
+	}
+	in := func(dir, name string) bool {
+		_, err := os.Stat(filepath.Join(dir, name))
+		return err == nil
+	}
+	actions, err := s.deploy(declare(dir, "one", "two"))
+	if err != nil || actions["one"] != engine.Create || !in(dir, "one") || !in(dir, "two") || s.has("one") {
+		t.Fatalf("one: %s, there %t, two there %t, elsewhere %t, %v", actions["one"], in(dir, "one"), in(dir, "two"), s.has("one"), err)
+	}
+	s.restart()
+	if actions, err = s.deploy(declare(dir, "one", "two")); err != nil || actions["one"] != engine.Unchanged || actions["server"] != engine.Unchanged {
+		t.Errorf("deployed again: %v, %v", actions, err)
+	}
+	s.restart()
+	if actions, err = s.deploy(declare(dir, "one")); err != nil || actions["two"] != engine.Delete || in(dir, "two") {
+		t.Errorf("two is declared no more: %s, there %t, %v", actions["two"], in(dir, "two"), err)
+	}
+	s.restart()
+	if actions, err = s.deploy(s.declare()); err != nil || actions["one"] != engine.Delete || in(dir, "one") || s.has("server") {
+		t.Errorf("nothing is declared: %s, there %t, the server %t, %v", actions["one"], in(dir, "one"), s.has("server"), err)
 	}
 }
