@@ -72,7 +72,7 @@ func reach(ctx context.Context, s site) (p *program, later bool, err error) {
 	config, _ := s.Want[configProp].(map[string]any)
 	later = reconcile.HoldsToken(config)
 	if later || config == nil {
-		if config, err = configIn(s.Last); err != nil {
+		if config, err = p.configIn(s.Last); err != nil {
 			return nil, later, err
 		}
 	}
@@ -89,11 +89,11 @@ func reach(ctx context.Context, s site) (p *program, later bool, err error) {
 }
 
 // configIn is the configuration with which an object was reached last, nil where state has none.
-func configIn(last *attributes) (map[string]any, error) {
+func (p *program) configIn(last *attributes) (map[string]any, error) {
 	if last == nil {
 		return nil, nil
 	}
-	have, err := keptOf(*last)
+	have, err := p.set.packing.keptOf(*last)
 	if err != nil || have == nil || have.Config == "" {
 		return nil, err
 	}

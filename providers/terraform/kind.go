@@ -1,12 +1,8 @@
 package terraform
 
 import (
-	"bytes"
 	"cmp"
-	"compress/flate"
 	"context"
-	"encoding/binary"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -28,10 +24,6 @@ import (
 // Prefix begins the names of all kinds: tf.random_id.
 const Prefix = "tf."
 
-// keptAttribute holds, among the attributes of an object, what its provider wants to be handed back. No attribute of a provider is
-// named like it.
-const keptAttribute = "athanor:object"
-
 type (
 	attributes = map[string]any
 	site       = contract.Site[attributes, attributes]
@@ -47,22 +39,13 @@ type live struct {
 	plans sync.Map
 }
 
-// kept is what state has of an object beside its attributes.
-type kept struct {
-	Key    string  `json:"key"`
-	Object *object `json:"object"`
-	// Config is the configuration of the provider in JSON, where it came with the object.
-	Config string `json:"config,omitempty"`
-}
-
 // kind is one type of a provider.
 type kind struct {
 	*schema.Type
 	// of is the provider, with its version, and provider what it is configured with.
 	of       string
 	provider *schema.Type
-	// packers are writers that are used again: a new one takes half a megabyte, which is far more than what it writes.
-	packers *sync.Pool
+	packing  *packing
 }
 
 // whole is the kind as an author would write it.
@@ -74,7 +57,7 @@ func (k *kind) whole() *contract.Kind[attributes, *live, attributes] {
 
 		Observe: k.observe, Create: k.create, Compare: k.compare, Delete: k.delete,
 		Attributes: func(l *live) attributes { return k.attributes(l.program, l.key, l.seen) },
-		Identity:   keyOf,
+		Identity:   k.packing.keyOf,
 		Check:      k.check,
 		Dynamic: &contract.Dynamic{
 			Schema: contract.Schema{
@@ -163,11 +146,12 @@ func (k *kind) observe(ctx context.Context, s site) (*live, error) {
 		return nil, err
 	}
 	var config cty.Value
+	var valid []byte
 	if s.Want != nil {
 		if config, err = k.config(s.Want, later); err != nil {
 			return nil, err
 		}
-		if err := p.validate(ctx, k.Type, config); err != nil {
+		if valid, err = p.validate(ctx, k.Type, config, k.validIn(s.Last)); err != nil {
 			return nil, err
 		}
 	}
@@ -187,6 +171,11 @@ func (k *kind) observe(ctx context.Context, s site) (*live, error) {
 	case err != nil:
 		return nil, err
 	case !l.state.IsNull():
+		if s.Want == nil {
+			p.observed.Store(l.key, l.seen)
+		} else if !reconcile.HoldsToken(s.Want) {
+			l.valid = valid
+		}
 		if l.fresh && s.Want != nil {
 			k.learnOwn(ctx, l, config)
 		}
@@ -226,7 +215,7 @@ func (k *kind) learnOwn(ctx context.Context, l *live, config cty.Value) {
 // look finds an object: by what state keeps, by an id, or not at all.
 func (k *kind) look(ctx context.Context, p *program, s site) (string, seen, error) {
 	if s.Last != nil {
-		have, err := keptOf(*s.Last)
+		have, err := k.packing.keptOf(*s.Last)
 		if err != nil {
 			return "", none(k.Type), err
 		}
@@ -290,13 +279,15 @@ func (k *kind) create(ctx context.Context, s site) (attributes, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := p.validate(ctx, k.Type, config); err != nil {
+	valid, err := p.validate(ctx, k.Type, config, nil)
+	if err != nil {
 		return nil, err
 	}
 	plan, err := p.plan(ctx, k.Type, none(k.Type), config)
 	if err != nil {
 		return nil, err
 	}
+	plan.prior.valid = valid
 	var made seen
 	err = through(ctx, s.Location, "ApplyResourceChange", true, func(ctx context.Context) error {
 		made, err = p.apply(ctx, plan)
@@ -344,91 +335,12 @@ func (k *kind) attributes(p *program, key string, s seen) attributes {
 	if err != nil {
 		return attrs
 	}
-	packed, err := pack(k.packers, kept{key, o, p.configKept()})
+	packed, err := k.packing.pack(kept{key, o, p.configKept()})
 	if err != nil {
 		return attrs
 	}
 	attrs[keptAttribute] = packed
 	return attrs
-}
-
-// pack writes what state keeps as numbers. As a text it would be a secret, and each part of it be masked wherever it is printed: the ids
-// of objects are parts of it.
-func pack(packers *sync.Pool, k kept) ([]any, error) {
-	text, err := json.Marshal(k)
-	if err != nil {
-		return nil, err
-	}
-	var small bytes.Buffer
-	w, ok := packers.Get().(*flate.Writer)
-	if !ok {
-		if w, err = flate.NewWriter(nil, flate.BestSpeed); err != nil {
-			return nil, err
-		}
-	}
-	defer packers.Put(w)
-	w.Reset(&small)
-	if _, err := w.Write(text); err != nil {
-		return nil, err
-	}
-	if err := w.Close(); err != nil {
-		return nil, err
-	}
-	packed := []any{int64(small.Len())}
-	for rest := small.Bytes(); len(rest) > 0; {
-		n := min(len(rest), wordSize)
-		var word [8]byte
-		copy(word[8-n:], rest[:n])
-		packed = append(packed, int64(binary.BigEndian.Uint64(word[:]))) //nolint:gosec // six bytes are no negative number
-		rest = rest[n:]
-	}
-	return packed, nil
-}
-
-// wordSize is how many bytes a number of what is packed has: as many as every reader of JSON keeps exactly.
-const wordSize = 6
-
-var errPacked = errors.New("what state keeps for the provider cannot be read")
-
-func unpack(packed []any) (k kept, err error) {
-	numbers := make([]uint64, len(packed))
-	for i, v := range packed {
-		n, ok := v.(int64)
-		if !ok || n < 0 || n >= 1<<(8*wordSize) {
-			return k, errPacked
-		}
-		numbers[i] = uint64(n)
-	}
-	if len(numbers) == 0 || numbers[0] > uint64(wordSize*(len(numbers)-1)) {
-		return k, errPacked
-	}
-	size := int(numbers[0]) //nolint:gosec // it is no greater than what is there
-	data := make([]byte, 0, size)
-	for _, n := range numbers[1:] {
-		have := min(size-len(data), wordSize)
-		data = append(data, binary.BigEndian.AppendUint64(nil, n)[8-have:]...)
-	}
-	if err := json.NewDecoder(flate.NewReader(bytes.NewReader(data))).Decode(&k); err != nil {
-		return k, fmt.Errorf("%w: %w", errPacked, err)
-	}
-	return k, nil
-}
-
-func keptOf(attrs attributes) (*kept, error) {
-	packed, ok := attrs[keptAttribute].([]any)
-	if !ok {
-		return nil, nil
-	}
-	k, err := unpack(packed)
-	return &k, err
-}
-
-func keyOf(attrs attributes) string {
-	k, err := keptOf(attrs)
-	if err != nil || k == nil {
-		return ""
-	}
-	return k.Key
 }
 
 // compare asks the provider what it would do. It is a question to a program of this machine that the same input answers alike.
@@ -501,7 +413,7 @@ func (k *kind) planned(d *contract.Diff[*live], want attributes, l *live) (*plan
 		return plan.(*planned), nil
 	}
 	ctx := context.Background() //nolint:forbidigo // a comparison has no caller who could stop it, and asks a program of this machine
-	if err := l.program.validate(ctx, k.Type, config); err != nil {
+	if _, err := l.program.validate(ctx, k.Type, config, l.valid); err != nil {
 		return nil, err
 	}
 	plan, err := l.program.plan(ctx, k.Type, l.seen, config)
@@ -516,7 +428,7 @@ func (k *kind) delete(ctx context.Context, s site) error {
 	if err != nil {
 		return err
 	}
-	key, now, err := k.look(ctx, p, s)
+	key, now, err := k.lookBeforeDeletion(ctx, p, s)
 	if err != nil || now.state.IsNull() {
 		return err
 	}
@@ -531,6 +443,30 @@ func (k *kind) delete(ctx context.Context, s site) error {
 		}
 		return err
 	})
+}
+
+// lookBeforeDeletion is what the runner observed right before it asked for the deletion, once; a second attempt reads it again.
+func (k *kind) lookBeforeDeletion(ctx context.Context, p *program, s site) (string, seen, error) {
+	if s.Last != nil {
+		if key := k.packing.keyOf(*s.Last); key != "" {
+			if now, ok := p.observed.LoadAndDelete(key); ok {
+				return key, now.(seen), nil
+			}
+		}
+	}
+	return k.look(ctx, p, s)
+}
+
+// validIn is the configuration that state has as valid, nil for none.
+func (k *kind) validIn(last *attributes) []byte {
+	if last == nil {
+		return nil
+	}
+	have, err := k.packing.keptOf(*last)
+	if err != nil || have == nil || have.Object == nil {
+		return nil // whoever reads it tells
+	}
+	return have.Object.Valid
 }
 
 // declared is what would be declared of an object with these attributes.

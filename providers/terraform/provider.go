@@ -80,6 +80,6 @@ func (s *providers) kind(name string) (reconcile.Any, error) {
 		}
 		return nil, fmt.Errorf("%w %q: no provider that is declared has it", reconcile.ErrNoKind, name)
 	}
-	k := &kind{t, s.labelOf(bare), s.configOf(bare), &s.packers}
+	k := &kind{t, s.labelOf(bare), s.configOf(bare), &s.packing}
 	return k.whole().Erase(), nil
 }

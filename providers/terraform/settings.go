@@ -83,6 +83,8 @@ type program struct {
 	valid, plannable, current sync.Map
 	// latest is what the last answer of a provider told of objects of which state is older: by key.
 	latest sync.Map
+	// observed are objects that were observed to be deleted, by key, until they are.
+	observed sync.Map
 	// lost are the errors of creations that were not answered, by address.
 	lost sync.Map
 	// forwarded says that the configuration came with an object, whose state keeps it.
@@ -205,7 +207,7 @@ type providers struct {
 	folder string              // of the stack, "" the working directory
 	// callsPerProcess is the number of that name, another one in tests.
 	callsPerProcess int
-	packers         sync.Pool // of kinds
+	packing         packing
 	// installer is that of the folder, made when it is first needed.
 	installer *install.Installer
 	// forwarded says that the configuration of one of them holds references or secrets.

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -212,5 +213,80 @@ func TestConfigOfAnotherResource(t *testing.T) {
 	s.restart()
 	if actions, err = s.deploy(s.declare()); err != nil || actions["one"] != engine.Delete || in(dir, "one") || s.has("server") {
 		t.Errorf("nothing is declared: %s, there %t, the server %t, %v", actions["one"], in(dir, "one"), s.has("server"), err)
+	}
+}
+
+// TestAdoptOfAnotherType adopts an object of a state file that is of a type which the provider makes one of its own types of. One that it does not know
+// is an error, and nothing is made.
+func TestAdoptOfAnotherType(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ typ, want string }{{"older_thing", ""}, {"older_other", "Cannot move registry.opentofu.org/tests/older older_other"}} {
+		s := newBadStage(t)
+		if err := os.WriteFile(filepath.Join(s.dir, "it"), []byte(`{"name": "it"}`), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		file := filepath.Join(t.TempDir(), "old.tfstate")
+		if err := os.WriteFile(file, []byte(`{"version": 4, "resources": [{"mode": "managed", "type": "`+c.typ+`", "name": "it",
+			"provider": "module.a.provider[\"registry.opentofu.org/tests/older\"].second",
+			"instances": [{"schema_version": 3, "private": "bnVsbA==", "attributes": {"title": "it"}}]}]}`), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		declared := s.declare(resource("good", "it", nil, athanor.Adopt("tfstate:"+file+"#"+c.typ+".it")))
+		actions, err := s.deploy(declared)
+		if c.want != "" {
+			if err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("%s: it would %s, and says %v, want %q", c.typ, actions["it"], err, c.want)
+			}
+			continue
+		}
+		if err != nil || actions["it"] != engine.Adopt {
+			t.Errorf("%s: it would %s, %v", c.typ, actions["it"], err)
+		}
+		s.restart()
+		if actions, err = s.deploy(declared); err != nil || actions["it"] != engine.Unchanged {
+			t.Errorf("%s: after it the plan would %s, %v", c.typ, actions["it"], err)
+		}
+	}
+}
+
+// TestAsksNoMoreThanItMust counts the calls of a command after the first one: what the provider would answer as before is not asked, and an object
+// is not read twice before it is deleted.
+func TestAsksNoMoreThanItMust(t *testing.T) {
+	t.Parallel()
+	s := newBadStage(t)
+	log := filepath.Join(s.dir, "calls.log")
+	calls := func(with ...func(*athanor.Stack)) string {
+		t.Helper()
+		s.restart()
+		if err := os.WriteFile(log, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.deploy(s.declare(with...)); err != nil {
+			t.Fatal(err)
+		}
+		made, err := os.ReadFile(log)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all := strings.Fields(string(made))
+		return strings.Join(slices.DeleteFunc(all, func(call string) bool { return call == "ConfigureProvider" }), " ")
+	}
+	it, warns := resource("good", "it", Props{"extra": "a"}), resource("warns", "it", nil)
+	calls(it) // and the next one learns what the provider has of its own
+	for _, c := range []struct {
+		what string
+		with []func(*athanor.Stack)
+		want string
+	}{
+		{"unchanged after a creation", []func(*athanor.Stack){it}, "ReadResource PlanResourceChange"},
+		{"unchanged", []func(*athanor.Stack){it}, "ReadResource PlanResourceChange"},
+		{"another declaration", []func(*athanor.Stack){resource("good", "it", Props{"extra": "b"})}, "ValidateResourceConfig "},
+		{"not declared", nil, "ReadResource ReadResource ApplyResourceChange"},
+		{"with a warning", []func(*athanor.Stack){warns}, "ValidateResourceConfig "},
+		{"with a warning, unchanged", []func(*athanor.Stack){warns}, "ValidateResourceConfig ReadResource PlanResourceChange"},
+	} {
+		if got := calls(c.with...); got != c.want && (!strings.HasSuffix(c.want, " ") || !strings.HasPrefix(got, c.want)) {
+			t.Errorf("%s: %s, want %s", c.what, got, c.want)
+		}
 	}
 }
