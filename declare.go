@@ -32,6 +32,7 @@ func Declare[P, A any](s *Stack, k reconcile.Declared[P, A], name string, p P, o
 	if r.Props, err = props.Encode(p); err != nil {
 		s.failAt(r.Address, r.Source, err)
 	}
+	r.Props = s.forwarded(r.Kind, r.Props)
 	s.add(&r, reflect.TypeFor[P](), opts)
 	return attributes[A](s, r.Address, r.Source)
 }
@@ -119,8 +120,22 @@ func Read[P, A any](s *Stack, k reconcile.Declared[P, A], name string, by any) A
 	if err := nameBy(&r, by, reflect.TypeFor[P]()); err != nil {
 		s.failAt(r.Address, r.Source, err)
 	}
+	s.forwardTo(&r)
 	s.AddRead(r)
 	return attributes[A](s, r.Address, r.Source)
+}
+
+// errReadByID is about something that is read by an identity, which takes no props along.
+var errReadByID = errors.New("read by its identity, with settings that hold references: read it by a query")
+
+// forwardTo gives a read what the settings of its provider forward.
+func (s *Stack) forwardTo(r *engine.Read) {
+	switch with := s.forwarded(r.Kind, r.Query); {
+	case r.ID == "":
+		r.Query = with
+	case len(with) > 0:
+		s.failAt(r.Address, r.Source, errReadByID)
+	}
 }
 
 // nameBy says which thing is read.

@@ -78,11 +78,11 @@ func (e *evaluation) finish() {
 	}
 	for i := range g.Resources {
 		r := &g.Resources[i]
-		r.Props = e.plain(r.Address, r.Source, r.Props)
+		r.Props, r.Settings = e.plain(r.Address, r.Source, r.Props), e.plain(r.Address, r.Source, r.Settings)
 	}
 	for i := range g.Reads {
 		r := &g.Reads[i]
-		r.Query = e.plain(r.Address, r.Source, r.Query)
+		r.Query, r.Settings = e.plain(r.Address, r.Source, r.Query), e.plain(r.Address, r.Source, r.Settings)
 	}
 	for name, v := range g.Outputs {
 		m := e.plain("output "+name, e.outputs[name], map[string]any{"value": v})

@@ -28,6 +28,7 @@ func (s *Stack) Resource(kind, name string, p any, opts ...Option) Resource {
 	if r.Props, ok = t.(map[string]any); !ok && t != nil {
 		s.failAt(r.Address, r.Source, fmt.Errorf("want a struct or a map of props, have %T", p))
 	}
+	r.Props = s.forwarded(kind, r.Props)
 	s.add(&r, nil, opts)
 	return Resource{s, r.Address}
 }
@@ -46,6 +47,7 @@ func (s *Stack) Read(kind, name string, by any) Resource {
 	if err := nameBy(&r, by, reflect.TypeFor[map[string]any]()); err != nil {
 		s.failAt(r.Address, r.Source, err)
 	}
+	s.forwardTo(&r)
 	if s.enter(r.Address, entry{source: r.Source}) {
 		s.mu.Lock()
 		s.graph.Reads = append(s.graph.Reads, r)

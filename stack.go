@@ -21,8 +21,9 @@ import (
 type Stack struct {
 	*evaluation
 	scope string
-	// settings of providers, by name. Maps in it are never changed.
+	// settings of providers, by name, and those that forward one of them. Maps in them are never changed.
 	settings map[string]map[string]any
+	forwards map[string]reconcile.Forwarding
 }
 
 // evaluation is one run of a program.
@@ -75,8 +76,8 @@ func (s *Stack) Address(name string) string {
 }
 
 // With is a handle under which the kinds of provider use these settings, a struct or a map; what is not set
-// keeps its value from outside. Places hold no references. Providers offer typed forms, such as
-// aws.In(s, aws.Region("eu-west-1")).
+// keeps its value from outside. Places hold no references; what typed settings forward (see [reconcile.Forwarding]) may.
+// Providers offer typed forms, such as aws.In(s, aws.Region("eu-west-1")).
 func (s *Stack) With(provider string, settings any) *Stack {
 	inner := *s
 	t, err := treeOf(settings)
@@ -89,7 +90,18 @@ func (s *Stack) With(provider string, settings any) *Stack {
 		s.fail("", fmt.Errorf("settings of %s: want a struct or a map, have %T", provider, settings))
 		return &inner
 	}
-	if path, found := tokenIn(m); found {
+	by, forwards := settings.(reconcile.Forwarding)
+	fixed := maps.Clone(m)
+	if forwards {
+		setting, _ := by.Forwards()
+		delete(fixed, setting)
+		inner.forwards = maps.Clone(s.forwards)
+		if inner.forwards == nil {
+			inner.forwards = map[string]reconcile.Forwarding{}
+		}
+		inner.forwards[provider] = by
+	}
+	if path, found := tokenIn(fixed); found {
 		s.fail("", fmt.Errorf("settings of %s: %s: %w", provider, path, errPlace))
 		return &inner
 	}
@@ -114,14 +126,22 @@ var (
 // settingsOf are the settings for a kind in this scope. The first word of a kind's type names its provider;
 // types of cloud schemas are written AWS::EC2::VPC.
 func (s *Stack) settingsOf(kind string) map[string]any {
-	if len(s.settings) == 0 {
-		return nil
-	}
+	return s.settings[familyOf(kind)]
+}
+
+// familyOf is the name under which [Stack.With] keeps settings for a kind.
+func familyOf(kind string) string {
 	if word, _, schema := strings.Cut(kind, "::"); schema {
-		return s.settings[strings.ToLower(word)]
+		return strings.ToLower(word)
 	}
 	word, _, _ := strings.Cut(kind, ".")
-	return s.settings[word]
+	return word
+}
+
+// forwarded are the props of a resource of a kind, with what its provider's settings forward.
+func (s *Stack) forwarded(kind string, props map[string]any) map[string]any {
+	family := familyOf(kind)
+	return reconcile.Forwarded(s.forwards[family], s.settings[family], props)
 }
 
 // Forget lets go of addresses that the program no longer declares: their resources stay, unmanaged. Addresses

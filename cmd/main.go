@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -156,14 +157,33 @@ func (a *app) declare(ctx context.Context, g *engine.Graph) error {
 		return p.Declared(in, typed)
 	}
 	for i := range g.Resources {
-		if err := tell(g.Resources[i].Kind, g.Resources[i].Settings); err != nil {
+		r := &g.Resources[i]
+		if err := cmp.Or(tell(r.Kind, r.Settings), a.forwardedAsApproved(r.Address, r.Kind, r.Settings, r.Props)); err != nil {
 			return err
 		}
 	}
 	for i := range g.Reads {
-		if err := tell(g.Reads[i].Kind, g.Reads[i].Settings); err != nil {
+		r := &g.Reads[i]
+		if err := cmp.Or(tell(r.Kind, r.Settings), a.forwardedAsApproved(r.Address, r.Kind, r.Settings, r.Query)); err != nil {
 			return err
 		}
+	}
+	return nil
+}
+
+var errNotForwarded = errors.New("is not what the settings of its provider say")
+
+// forwardedAsApproved refuses a graph in which a resource has another configuration of its provider than its settings, which are what the
+// user approves: a graph may come from anywhere.
+func (a *app) forwardedAsApproved(address, kind string, settings, have map[string]any) error {
+	p, ok := a.catalog.ProviderOf(kind)
+	by, forwards := p.Settings.(reconcile.Forwarding)
+	if !ok || !forwards {
+		return nil
+	}
+	_, prop := by.Forwards()
+	if want := reconcile.Forwarded(by, settings, nil); !tree.Equal(want[prop], have[prop]) {
+		return hint(fmt.Errorf("%s: %s %w", address, prop, errNotForwarded), "settings stand under providers, and a resource names them beside its props")
 	}
 	return nil
 }

@@ -77,6 +77,10 @@ func (b *bad) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 	}()
 	answer := b.answer(call, body[5:])
+	if f, err := os.OpenFile(b.file("calls.log"), os.O_APPEND|os.O_WRONLY, 0); err == nil && b.dir != "" { // whoever counts them makes it
+		_, _ = fmt.Fprintln(f, call)
+		_ = f.Close()
+	}
 	if answer == nil {
 		w.Header().Set("Grpc-Status", "12")
 		return
@@ -118,6 +122,17 @@ func (b *bad) answer(call string, body []byte) proto.Message {
 	case "ReadResource":
 		request := unmarshal(body, &tfplugin.ReadResource_Request{})
 		return &tfplugin.ReadResource_Response{NewState: b.read(request), Private: request.Private}
+	case "MoveResourceState":
+		request := unmarshal(body, &tfplugin.MoveResourceState_Request{})
+		var was map[string]string
+		if err := json.Unmarshal(request.SourceState.Json, &was); err != nil {
+			panic(err)
+		}
+		if from := request.SourceProviderAddress + " " + request.SourceTypeName; from != "registry.opentofu.org/tests/older older_thing" {
+			return &tfplugin.MoveResourceState_Response{Diagnostics: []*tfplugin.Diagnostic{{Severity: tfplugin.Diagnostic_ERROR, Summary: "Cannot move " + from}}}
+		}
+		name, id := was["title"], "i-"+was["title"]
+		return &tfplugin.MoveResourceState_Response{TargetState: encodedState(map[string]*string{"id": &id, "name": &name}), TargetPrivate: request.SourcePrivate}
 	case "ImportResourceState":
 		request := unmarshal(body, &tfplugin.ImportResourceState_Request{})
 		name := strings.TrimPrefix(request.Id, "i-")

@@ -27,6 +27,10 @@ type object struct {
 	// State is the provider's state in JSON, by the schema of this version: a later version of the provider reads it.
 	State   string `json:"state"`
 	Version int64  `json:"version"`
+	// Mark is that of the schema, which says more than its version: by the same schema a state is read as it is.
+	Mark string `json:"mark,omitempty"`
+	// Valid is the configuration that the provider called valid last, without a warning.
+	Valid []byte `json:"valid,omitempty"`
 	// Private is the provider's own, and Identity what identifies the object, as the provider sent them.
 	Private         []byte `json:"private,omitempty"`
 	Identity        []byte `json:"identity,omitempty"`
@@ -44,6 +48,8 @@ type seen struct {
 	private  []byte
 	identity []byte
 	own      map[tree.Path]string
+	// valid is the configuration that was called valid for it last.
+	valid []byte
 	// fresh says that it was just written, and not read since.
 	fresh bool
 }
@@ -179,26 +185,41 @@ func (p *program) configure(ctx context.Context, w *worker, config cty.Value) er
 
 // validate checks a configuration, which may hold unknown values. Planning one that is invalid gives a plan all the same. What was valid
 // is: a provider looks at nothing else to say so.
-func (p *program) validate(ctx context.Context, t *schema.Type, config cty.Value) error {
+//
+// before is the configuration that state has as valid, nil for none. What is returned is the one to keep there.
+func (p *program) validate(ctx context.Context, t *schema.Type, config cty.Value, before []byte) ([]byte, error) {
 	sent, err := value.Encode(config, t.Value)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	key := askedOf(t, sent)
-	if _, ok := p.valid.Load(key); ok {
-		return nil
+	if said, ok := p.valid.Load(key); ok {
+		kept, _ := said.([]byte)
+		return kept, nil
+	}
+	// A provider that says the same of the same is asked once for all runs, unless it warns.
+	if slices.Equal(before, key[:questionKept]) {
+		p.valid.Store(key, before)
+		return before, nil
 	}
 	var answer tfplugin.ValidateResourceConfig_Response
 	request := &tfplugin.ValidateResourceConfig_Request{TypeName: t.Name, Config: sent, ClientCapabilities: capabilities()}
 	if err := p.call(ctx, "ValidateResourceConfig", request, &answer); err != nil {
-		return err
+		return nil, err
 	}
-	err = p.failed("ValidateResourceConfig", t.Name, answer.Diagnostics)
-	if err == nil {
-		p.valid.Store(key, nil)
+	if err := p.failed("ValidateResourceConfig", t.Name, answer.Diagnostics); err != nil {
+		return nil, err
 	}
-	return err
+	var kept []byte
+	if len(answer.Diagnostics) == 0 {
+		kept = key[:questionKept]
+	}
+	p.valid.Store(key, kept)
+	return kept, nil
 }
+
+// questionKept is how many bytes of a question state keeps.
+const questionKept = 9
 
 // question tells apart what a provider is asked of a configuration.
 type question [sha256.Size]byte
@@ -220,11 +241,15 @@ func (p *program) creatable(ctx context.Context, t *schema.Type, config cty.Valu
 	return err
 }
 
-// upgrade reads what state keeps. A provider is asked also about its own version: it drops what its schema lost. What it left as it was is
-// read without it the next time.
+// upgrade reads what state keeps. A provider is asked also about its own version: it drops what its schema lost. What was written by the very
+// schema that it has now is read without it, as is what it left as it was.
 func (p *program) upgrade(ctx context.Context, t *schema.Type, o *object) (seen, error) {
 	if o.Version > t.Version {
 		return seen{}, fmt.Errorf("%s was written by a newer version of its provider (schema %d, this one has %d)", t.Name, o.Version, t.Version)
+	}
+	if o.Version == t.Version && o.Mark != "" && o.Mark == t.Mark() {
+		state, err := ctyjson.Unmarshal([]byte(o.State), t.Value)
+		return o.with(t, state), err
 	}
 	key := question(sha256.Sum256(fmt.Appendf(nil, "%s\x00%d\x00%s", t.Name, o.Version, o.State)))
 	if _, ok := p.current.Load(key); ok {
@@ -256,7 +281,7 @@ func (o *object) with(t *schema.Type, state cty.Value) seen {
 	if o.IdentityVersion != t.IdentityVersion {
 		identity = nil // it is told anew by the read
 	}
-	return seen{state, o.Private, identity, o.Own, o.Fresh}
+	return seen{state: state, private: o.Private, identity: identity, own: o.Own, valid: o.Valid, fresh: o.Fresh}
 }
 
 // kept is what state keeps of an object.
@@ -265,7 +290,10 @@ func (s seen) kept(t *schema.Type) (*object, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &object{State: string(state), Version: t.Version, Private: s.private, Identity: s.identity, IdentityVersion: t.IdentityVersion, Own: s.own, Fresh: s.fresh}, nil
+	return &object{
+		State: string(state), Version: t.Version, Mark: t.Mark(), Valid: s.valid, Private: s.private, Identity: s.identity, IdentityVersion: t.IdentityVersion,
+		Own: s.own, Fresh: s.fresh,
+	}, nil
 }
 
 // read observes an object. Its state is null when the provider says that there is none.
@@ -293,7 +321,7 @@ func (p *program) answered(t *schema.Type, state *tfplugin.DynamicValue, private
 	if err != nil {
 		return before, err
 	}
-	out := seen{value.Repaired(t.Block, v), private, identityIn(identity), before.own, before.fresh}
+	out := seen{state: value.Repaired(t.Block, v), private: private, identity: identityIn(identity), own: before.own, valid: before.valid, fresh: before.fresh}
 	if out.identity == nil {
 		out.identity = before.identity
 	}
@@ -419,7 +447,7 @@ func (p *program) apply(ctx context.Context, pl *planned) (seen, error) {
 	if err := p.callOf(answering, w, "ApplyResourceChange", request, &answer); err != nil {
 		return pl.prior, err
 	}
-	before := seen{state: pl.prior.state, identity: pl.identity, own: pl.prior.own}
+	before := seen{state: pl.prior.state, identity: pl.identity, own: pl.prior.own, valid: pl.prior.valid}
 	out, err := p.answered(pl.t, answer.NewState, answer.Private, answer.NewIdentity, before)
 	if err != nil {
 		return pl.prior, err

@@ -73,6 +73,19 @@ func typeName(ty cty.Type) string {
 	return "any"
 }
 
+// configSecrets are the paths of what is secret of a configuration that comes with an object.
+func (k *kind) configSecrets() []tree.Path {
+	if k.provider == nil {
+		return nil
+	}
+	fields, _ := (&kind{Type: k.provider}).fields()
+	at, all := tree.Path("").Key(configProp), []tree.Path(nil)
+	for _, p := range secrets(fields) {
+		all = append(all, at.Join(p))
+	}
+	return all
+}
+
 // secrets are the paths of fields that are secret.
 func secrets(fields []props.Field) []tree.Path {
 	var all []tree.Path

@@ -1,12 +1,8 @@
 package terraform
 
 import (
-	"bytes"
 	"cmp"
-	"compress/flate"
 	"context"
-	"encoding/binary"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -28,10 +24,6 @@ import (
 // Prefix begins the names of all kinds: tf.random_id.
 const Prefix = "tf."
 
-// keptAttribute holds, among the attributes of an object, what its provider wants to be handed back. No attribute of a provider is
-// named like it.
-const keptAttribute = "athanor:object"
-
 type (
 	attributes = map[string]any
 	site       = contract.Site[attributes, attributes]
@@ -47,19 +39,13 @@ type live struct {
 	plans sync.Map
 }
 
-// kept is what state has of an object beside its attributes.
-type kept struct {
-	Key    string  `json:"key"`
-	Object *object `json:"object"`
-}
-
 // kind is one type of a provider.
 type kind struct {
 	*schema.Type
-	// of is the provider, with its version.
-	of string
-	// packers are writers that are used again: a new one takes half a megabyte, which is far more than what it writes.
-	packers *sync.Pool
+	// of is the provider, with its version, and provider what it is configured with.
+	of       string
+	provider *schema.Type
+	packing  *packing
 }
 
 // whole is the kind as an author would write it.
@@ -70,13 +56,13 @@ func (k *kind) whole() *contract.Kind[attributes, *live, attributes] {
 		Doc:  k.doc(),
 
 		Observe: k.observe, Create: k.create, Compare: k.compare, Delete: k.delete,
-		Attributes: func(l *live) attributes { return k.attributes(l.key, l.seen) },
-		Identity:   keyOf,
+		Attributes: func(l *live) attributes { return k.attributes(l.program, l.key, l.seen) },
+		Identity:   k.packing.keyOf,
 		Check:      k.check,
 		Dynamic: &contract.Dynamic{
 			Schema: contract.Schema{
 				Props: func() []props.Field { return declared }, Attrs: func() []props.Field { return told },
-				SecretProps: secrets(declared), SecretAttrs: append(secrets(told), tree.Path("").Key(keptAttribute)),
+				SecretProps: append(secrets(declared), k.configSecrets()...), SecretAttrs: append(secrets(told), tree.Path("").Key(keptAttribute)),
 				Declare: k.declared,
 			},
 			Tags: k.tags(),
@@ -123,7 +109,7 @@ func (k *kind) doc() string {
 
 // config is what is declared, as the provider is asked about it.
 func (k *kind) config(declared attributes, unknown value.Unknown) (cty.Value, error) {
-	config, err := value.Config(k.Block, declared, unknown)
+	config, err := value.Config(k.Block, own(declared), unknown)
 	if err != nil {
 		return cty.NilVal, reconcile.WithClass(err, reconcile.Invalid)
 	}
@@ -141,16 +127,10 @@ func later(_ tree.Path, v any) bool {
 
 // check finds what no value of the type is.
 func (k *kind) check(declared attributes) error {
-	_, err := value.Config(k.Block, declared, later)
-	return err
-}
-
-func reach(ctx context.Context, c reconcile.Cloud) (*program, error) {
-	reached, ok := c.(*cloud)
-	if !ok {
-		return nil, fmt.Errorf("%T is no Terraform provider", c)
+	if _, err := value.Config(k.Block, own(declared), later); err != nil {
+		return err
 	}
-	return reached.program, reached.running(ctx)
+	return k.checkConfig(declared)
 }
 
 // through makes calls of a provider through the gates: it is one service, and what it calls in turn nobody sees.
@@ -161,20 +141,27 @@ func through(ctx context.Context, s reconcile.Place, operation string, mutates b
 // observe reads what state knows of, or what is looked for by an id. What is declared is validated first: a plan of what is not
 // valid would be a plan all the same.
 func (k *kind) observe(ctx context.Context, s site) (*live, error) {
-	p, err := reach(ctx, s.Cloud)
+	p, waits, err := reach(ctx, s)
 	if err != nil {
 		return nil, err
 	}
 	var config cty.Value
+	var valid []byte
 	if s.Want != nil {
 		if config, err = k.config(s.Want, later); err != nil {
 			return nil, err
 		}
-		if err := p.validate(ctx, k.Type, config); err != nil {
+		if valid, err = p.validate(ctx, k.Type, config, k.validIn(s.Last)); err != nil {
 			return nil, err
 		}
 	}
 	p.set.redacting(s.Redact)
+	switch {
+	case waits && s.Last == nil && (s.Begun || s.ID != ""):
+		return nil, errors.Join(errConfigLater, reconcile.ErrCannotTell)
+	case waits && p.forwards(): // nothing can be asked of a provider that is not configured
+		return nil, reconcile.ErrAbsent
+	}
 	l := &live{program: p}
 	err = through(ctx, s.Location, "ReadResource", false, func(ctx context.Context) error {
 		l.key, l.seen, err = k.look(ctx, p, s)
@@ -184,6 +171,11 @@ func (k *kind) observe(ctx context.Context, s site) (*live, error) {
 	case err != nil:
 		return nil, err
 	case !l.state.IsNull():
+		if s.Want == nil {
+			p.observed.Store(l.key, l.seen)
+		} else if !reconcile.HoldsToken(s.Want) {
+			l.valid = valid
+		}
 		if l.fresh && s.Want != nil {
 			k.learnOwn(ctx, l, config)
 		}
@@ -223,7 +215,7 @@ func (k *kind) learnOwn(ctx context.Context, l *live, config cty.Value) {
 // look finds an object: by what state keeps, by an id, or not at all.
 func (k *kind) look(ctx context.Context, p *program, s site) (string, seen, error) {
 	if s.Last != nil {
-		have, err := keptOf(*s.Last)
+		have, err := k.packing.keptOf(*s.Last)
 		if err != nil {
 			return "", none(k.Type), err
 		}
@@ -276,7 +268,10 @@ func (k *kind) look(ctx context.Context, p *program, s site) (string, seen, erro
 }
 
 func (k *kind) create(ctx context.Context, s site) (attributes, error) {
-	p, err := reach(ctx, s.Cloud)
+	p, waits, err := reach(ctx, s)
+	if err == nil && waits {
+		err = errConfigLater
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -284,13 +279,15 @@ func (k *kind) create(ctx context.Context, s site) (attributes, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := p.validate(ctx, k.Type, config); err != nil {
+	valid, err := p.validate(ctx, k.Type, config, nil)
+	if err != nil {
 		return nil, err
 	}
 	plan, err := p.plan(ctx, k.Type, none(k.Type), config)
 	if err != nil {
 		return nil, err
 	}
+	plan.prior.valid = valid
 	var made seen
 	err = through(ctx, s.Location, "ApplyResourceChange", true, func(ctx context.Context) error {
 		made, err = p.apply(ctx, plan)
@@ -302,14 +299,14 @@ func (k *kind) create(ctx context.Context, s site) (attributes, error) {
 	var said *DiagnosticsError
 	switch {
 	case errors.As(err, &said): // what it left, if anything, is kept for the next run
-		return nil, errors.Join(err, s.New.Store(ctx, k.attributes(keyFor(made, s.Nonce), made)))
+		return nil, errors.Join(err, s.New.Store(ctx, k.attributes(p, keyFor(made, s.Nonce), made)))
 	case err != nil:
 		return nil, err
 	case made.state.IsNull():
 		return nil, fmt.Errorf("%s: the provider made nothing, and did not say why", k.Name)
 	}
 	made.fresh = true
-	return k.attributes(keyFor(made, s.Nonce), made), nil
+	return k.attributes(p, keyFor(made, s.Nonce), made), nil
 }
 
 // keyFor is what an object is known by for life: the id that it was made with, and something that no other has.
@@ -329,7 +326,7 @@ func keyWith(id, nonce string) string {
 }
 
 // attributes are those of an object, and what its provider is to be handed back.
-func (k *kind) attributes(key string, s seen) attributes {
+func (k *kind) attributes(p *program, key string, s seen) attributes {
 	attrs, _ := value.Tree(value.WithoutWriteOnly(k.Block, s.state)).(map[string]any)
 	if attrs == nil {
 		attrs = attributes{}
@@ -338,91 +335,12 @@ func (k *kind) attributes(key string, s seen) attributes {
 	if err != nil {
 		return attrs
 	}
-	packed, err := pack(k.packers, kept{key, o})
+	packed, err := k.packing.pack(kept{key, o, p.configKept()})
 	if err != nil {
 		return attrs
 	}
 	attrs[keptAttribute] = packed
 	return attrs
-}
-
-// pack writes what state keeps as numbers. As a text it would be a secret, and each part of it be masked wherever it is printed: the ids
-// of objects are parts of it.
-func pack(packers *sync.Pool, k kept) ([]any, error) {
-	text, err := json.Marshal(k)
-	if err != nil {
-		return nil, err
-	}
-	var small bytes.Buffer
-	w, ok := packers.Get().(*flate.Writer)
-	if !ok {
-		if w, err = flate.NewWriter(nil, flate.BestSpeed); err != nil {
-			return nil, err
-		}
-	}
-	defer packers.Put(w)
-	w.Reset(&small)
-	if _, err := w.Write(text); err != nil {
-		return nil, err
-	}
-	if err := w.Close(); err != nil {
-		return nil, err
-	}
-	packed := []any{int64(small.Len())}
-	for rest := small.Bytes(); len(rest) > 0; {
-		n := min(len(rest), wordSize)
-		var word [8]byte
-		copy(word[8-n:], rest[:n])
-		packed = append(packed, int64(binary.BigEndian.Uint64(word[:]))) //nolint:gosec // six bytes are no negative number
-		rest = rest[n:]
-	}
-	return packed, nil
-}
-
-// wordSize is how many bytes a number of what is packed has: as many as every reader of JSON keeps exactly.
-const wordSize = 6
-
-var errPacked = errors.New("what state keeps for the provider cannot be read")
-
-func unpack(packed []any) (k kept, err error) {
-	numbers := make([]uint64, len(packed))
-	for i, v := range packed {
-		n, ok := v.(int64)
-		if !ok || n < 0 || n >= 1<<(8*wordSize) {
-			return k, errPacked
-		}
-		numbers[i] = uint64(n)
-	}
-	if len(numbers) == 0 || numbers[0] > uint64(wordSize*(len(numbers)-1)) {
-		return k, errPacked
-	}
-	size := int(numbers[0]) //nolint:gosec // it is no greater than what is there
-	data := make([]byte, 0, size)
-	for _, n := range numbers[1:] {
-		have := min(size-len(data), wordSize)
-		data = append(data, binary.BigEndian.AppendUint64(nil, n)[8-have:]...)
-	}
-	if err := json.NewDecoder(flate.NewReader(bytes.NewReader(data))).Decode(&k); err != nil {
-		return k, fmt.Errorf("%w: %w", errPacked, err)
-	}
-	return k, nil
-}
-
-func keptOf(attrs attributes) (*kept, error) {
-	packed, ok := attrs[keptAttribute].([]any)
-	if !ok {
-		return nil, nil
-	}
-	k, err := unpack(packed)
-	return &k, err
-}
-
-func keyOf(attrs attributes) string {
-	k, err := keptOf(attrs)
-	if err != nil || k == nil {
-		return ""
-	}
-	return k.Key
 }
 
 // compare asks the provider what it would do. It is a question to a program of this machine that the same input answers alike.
@@ -443,6 +361,14 @@ func (k *kind) compare(d *contract.Diff[*live], want attributes, l *live) {
 		})
 	})
 	apply.Affects = k.affected(plan)
+	if paths, values := laterConfig(want); len(paths) > 0 {
+		elsewhere := contract.Set("ConfigureProvider", func(context.Context, update) error { return errConfigLater })
+		for i, at := range paths {
+			if d.Unknown(at, values[i]) {
+				reconcile.Value(d, at, values[i], nil, elsewhere)
+			}
+		}
+	}
 	for _, diff := range plan.differences {
 		at := diff.At()
 		w := wanted(d, want, at, diff.Want)
@@ -487,7 +413,7 @@ func (k *kind) planned(d *contract.Diff[*live], want attributes, l *live) (*plan
 		return plan.(*planned), nil
 	}
 	ctx := context.Background() //nolint:forbidigo // a comparison has no caller who could stop it, and asks a program of this machine
-	if err := l.program.validate(ctx, k.Type, config); err != nil {
+	if _, err := l.program.validate(ctx, k.Type, config, l.valid); err != nil {
 		return nil, err
 	}
 	plan, err := l.program.plan(ctx, k.Type, l.seen, config)
@@ -498,11 +424,11 @@ func (k *kind) planned(d *contract.Diff[*live], want attributes, l *live) (*plan
 }
 
 func (k *kind) delete(ctx context.Context, s site) error {
-	p, err := reach(ctx, s.Cloud)
+	p, _, err := reach(ctx, s)
 	if err != nil {
 		return err
 	}
-	key, now, err := k.look(ctx, p, s)
+	key, now, err := k.lookBeforeDeletion(ctx, p, s)
 	if err != nil || now.state.IsNull() {
 		return err
 	}
@@ -517,6 +443,30 @@ func (k *kind) delete(ctx context.Context, s site) error {
 		}
 		return err
 	})
+}
+
+// lookBeforeDeletion is what the runner observed right before it asked for the deletion, once; a second attempt reads it again.
+func (k *kind) lookBeforeDeletion(ctx context.Context, p *program, s site) (string, seen, error) {
+	if s.Last != nil {
+		if key := k.packing.keyOf(*s.Last); key != "" {
+			if now, ok := p.observed.LoadAndDelete(key); ok {
+				return key, now.(seen), nil
+			}
+		}
+	}
+	return k.look(ctx, p, s)
+}
+
+// validIn is the configuration that state has as valid, nil for none.
+func (k *kind) validIn(last *attributes) []byte {
+	if last == nil {
+		return nil
+	}
+	have, err := k.packing.keptOf(*last)
+	if err != nil || have == nil || have.Object == nil {
+		return nil // whoever reads it tells
+	}
+	return have.Object.Valid
 }
 
 // declared is what would be declared of an object with these attributes.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 
@@ -13,6 +14,7 @@ import (
 	ctyjson "github.com/zclconf/go-cty/cty/json"
 	"github.com/zclconf/go-cty/cty/msgpack"
 
+	"github.com/athanor-dev/athanor/providers/terraform/internal/tfplugin"
 	"github.com/athanor-dev/athanor/providers/terraform/schema"
 	"github.com/athanor-dev/athanor/reconcile"
 	"github.com/athanor-dev/athanor/reconcile/localfile"
@@ -47,11 +49,16 @@ func (k *kind) fromState(ctx context.Context, p *program, s site, file, address 
 	if err != nil {
 		return "", absent, err
 	}
-	o, err := objectIn(data, address, k.Type)
+	o, other, err := objectIn(data, address, k.Type)
 	if err != nil {
 		return "", absent, reconcile.WithClass(fmt.Errorf("%s: %w", filepath.Base(file), err), reconcile.Invalid)
 	}
-	before, err := p.upgrade(ctx, k.Type, o)
+	var before seen
+	if other == nil {
+		before, err = p.upgrade(ctx, k.Type, o)
+	} else if before, err = p.move(ctx, k.Type, o, other); err != nil {
+		err = fmt.Errorf("%s: %s as %s: %w", filepath.Base(file), address, k.Name, err)
+	}
 	if err != nil || before.state.IsNull() {
 		return "", absent, err
 	}
@@ -63,13 +70,41 @@ func (k *kind) fromState(ctx context.Context, p *program, s site, file, address 
 	return key, now, err
 }
 
-// objectIn is an object in a state file of version 4.
-func objectIn(data []byte, address string, t *schema.Type) (*object, error) {
+// foreign is an object of another type than is declared, which a provider makes one of its own of.
+type foreign struct {
+	provider, typ string
+	identity      []byte // in JSON
+}
+
+// move has the provider make an object of one of its types of an object of another type, which the provider had before or another one has.
+func (p *program) move(ctx context.Context, t *schema.Type, o *object, from *foreign) (seen, error) {
+	request := &tfplugin.MoveResourceState_Request{
+		SourceProviderAddress: from.provider, SourceTypeName: from.typ, SourceSchemaVersion: o.Version, TargetTypeName: t.Name,
+		SourceState: &tfplugin.RawState{Json: []byte(o.State)}, SourcePrivate: o.Private, SourceIdentitySchemaVersion: o.IdentityVersion,
+	}
+	if from.identity != nil {
+		request.SourceIdentity = &tfplugin.RawState{Json: from.identity}
+	}
+	var answer tfplugin.MoveResourceState_Response
+	if err := p.call(ctx, "MoveResourceState", request, &answer); err != nil {
+		return none(t), err
+	}
+	if err := p.failed("MoveResourceState", t.Name, answer.Diagnostics); err != nil {
+		return none(t), err
+	}
+	return p.answered(t, answer.TargetState, answer.TargetPrivate, answer.TargetIdentity, none(t))
+}
+
+// providerIn is the source of a provider as a state file has it, with its module and its alias.
+var providerIn = regexp.MustCompile(`provider\["([^"]+)"\]`)
+
+// objectIn is an object in a state file of version 4, and what it is where it is of another type.
+func objectIn(data []byte, address string, t *schema.Type) (*object, *foreign, error) {
 	var state struct {
 		Version   int             `json:"version"`
 		Encrypted json.RawMessage `json:"encrypted_data"`
 		Resources []struct {
-			Module, Mode, Type, Name string
+			Module, Mode, Type, Name, Provider string
 
 			Instances []struct {
 				Key             any             `json:"index_key"`
@@ -83,36 +118,44 @@ func objectIn(data []byte, address string, t *schema.Type) (*object, error) {
 		} `json:"resources"`
 	}
 	if err := json.Unmarshal(data, &state); err != nil {
-		return nil, errors.New("it is no state file") // the text may hold secrets
+		return nil, nil, errors.New("it is no state file") // the text may hold secrets
 	}
 	switch {
 	case state.Encrypted != nil:
-		return nil, errors.New("the state is encrypted: `tofu state pull` writes it in clear")
+		return nil, nil, errors.New("the state is encrypted: `tofu state pull` writes it in clear")
 	case state.Version != 4:
-		return nil, fmt.Errorf("the state has format %d, and 4 is read", state.Version)
+		return nil, nil, fmt.Errorf("the state has format %d, and 4 is read", state.Version)
 	}
 	for _, r := range state.Resources {
 		for _, i := range r.Instances {
 			if r.Mode == "data" || i.Deposed != "" || addressOf(r.Module, r.Type, r.Name, i.Key) != address || i.Attributes == nil {
 				continue
 			}
-			if r.Type != t.Name {
-				return nil, fmt.Errorf("%s is a %s", address, r.Type)
-			}
 			o := &object{State: string(i.Attributes), Version: i.Version, Private: i.Private, IdentityVersion: i.IdentityVersion}
-			if len(i.Identity) > 0 && string(i.Identity) != "null" && t.Identity != cty.NilType && i.IdentityVersion == t.IdentityVersion {
+			isIdentified := len(i.Identity) > 0 && string(i.Identity) != "null"
+			if r.Type != t.Name {
+				other := &foreign{typ: r.Type}
+				if found := providerIn.FindStringSubmatch(r.Provider); found != nil {
+					other.provider = found[1]
+				}
+				if isIdentified {
+					other.identity = i.Identity
+				}
+				return o, other, nil
+			}
+			if isIdentified && t.Identity != cty.NilType && i.IdentityVersion == t.IdentityVersion {
 				v, err := ctyjson.Unmarshal(i.Identity, t.Identity)
 				if err != nil {
-					return nil, fmt.Errorf("%s: its identity: %w", address, err)
+					return nil, nil, fmt.Errorf("%s: its identity: %w", address, err)
 				}
 				if o.Identity, err = msgpack.Marshal(v, t.Identity); err != nil {
-					return nil, err
+					return nil, nil, err
 				}
 			}
-			return o, nil
+			return o, nil, nil
 		}
 	}
-	return nil, fmt.Errorf("%w: %s", errNoSuchObject, address)
+	return nil, nil, fmt.Errorf("%w: %s", errNoSuchObject, address)
 }
 
 // addressOf is the address of an instance as Terraform writes it.

@@ -76,10 +76,10 @@ func (s *providers) kind(name string) (reconcile.Any, error) {
 	t := s.typeOf(bare)
 	if t == nil {
 		if t := s.sourceOf(strings.TrimPrefix(bare, dataPrefix)); t != nil {
-			return (&source{t, name, s.labelOf(strings.TrimPrefix(bare, dataPrefix))}).whole().Erase(), nil
+			return (&source{t, name, s.labelOf(strings.TrimPrefix(bare, dataPrefix)), s.isForwarded()}).whole().Erase(), nil
 		}
 		return nil, fmt.Errorf("%w %q: no provider that is declared has it", reconcile.ErrNoKind, name)
 	}
-	k := &kind{t, s.labelOf(bare), &s.packers}
+	k := &kind{t, s.labelOf(bare), s.configOf(bare), &s.packing}
 	return k.whole().Erase(), nil
 }

@@ -36,7 +36,8 @@ type Settings struct {
 	Version string
 	// Path is its program on this machine, relative to the folder of the stack. Default: it is installed from its registry.
 	Path string
-	// Config is the configuration of the provider, by its own names. It must be known before anything is looked at.
+	// Config is the configuration of the provider, by its own names. It may hold references and secrets: its objects are observed when
+	// these are known.
 	Config map[string]any
 	// Env names environment variables that the provider gets, beside PATH, HOME and proxies. Default: none.
 	Env []string
@@ -82,8 +83,12 @@ type program struct {
 	valid, plannable, current sync.Map
 	// latest is what the last answer of a provider told of objects of which state is older: by key.
 	latest sync.Map
+	// observed are objects that were observed to be deleted, by key, until they are.
+	observed sync.Map
 	// lost are the errors of creations that were not answered, by address.
 	lost sync.Map
+	// forwarded says that the configuration came with an object, whose state keeps it.
+	forwarded bool
 }
 
 // running is the program, started and configured. One that has answered many calls is replaced.
@@ -202,9 +207,17 @@ type providers struct {
 	folder string              // of the stack, "" the working directory
 	// callsPerProcess is the number of that name, another one in tests.
 	callsPerProcess int
-	packers         sync.Pool // of kinds
+	packing         packing
 	// installer is that of the folder, made when it is first needed.
 	installer *install.Installer
+	// forwarded says that the configuration of one of them holds references or secrets.
+	forwarded bool
+}
+
+func (s *providers) isForwarded() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.forwarded
 }
 
 // warn keeps what a provider says without failing.
@@ -354,6 +367,7 @@ func (s *providers) declare(ctx context.Context, settings Settings) error {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.forwarded = s.forwarded || p.forwards()
 	for name := range p.schema.Resources {
 		if other := s.types[name]; other != nil && other.from.key() != p.from.key() {
 			return fmt.Errorf("%s is a type of two programs: %s and %s", name, other.from.key(), p.from.key())
@@ -386,6 +400,16 @@ func (s *providers) labelOf(name string) string {
 		}
 	}
 	return ""
+}
+
+// configOf is what the provider of a type is configured with.
+func (s *providers) configOf(name string) *schema.Type {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if p := s.types[name]; p != nil {
+		return p.schema.Config
+	}
+	return nil
 }
 
 // sourceOf is the data source of a name, nil where no provider that was declared has it.

@@ -26,6 +26,8 @@ type source struct {
 	*schema.Type
 	name string
 	of   string // the provider, with its version
+	// forwarded says that some provider has its configuration from what a stack makes, or from a secret.
+	forwarded bool
 }
 
 // answered is what a data source answered.
@@ -35,6 +37,9 @@ var errOnlyRead = errors.New("a data source is no resource: declare it under `re
 
 func (k *source) whole() *contract.Kind[attributes, *answered, attributes] {
 	asked, told := (&kind{Type: k.Type}).fields()
+	if k.forwarded {
+		asked = append(asked, props.Field{Path: tree.Path("").Key(configProp), Type: "object", Doc: "The configuration of the provider, from its settings."})
+	}
 	return &contract.Kind[attributes, *answered, attributes]{
 		Type: k.name,
 		Doc:  strings.TrimSpace("A data source of the Terraform provider " + k.of + ", by its own names: it is declared under read, with a query. " + k.Block.Doc),
@@ -71,12 +76,15 @@ func (k *source) observe(ctx context.Context, s site) (*answered, error) {
 	if s.Want == nil || s.ID != "" {
 		return nil, reconcile.WithClass(errOnlyRead, reconcile.Invalid)
 	}
-	p, err := reach(ctx, s.Cloud)
+	p, waits, err := reach(ctx, s)
+	if err == nil && waits {
+		err = errConfigLater
+	}
 	if err != nil {
 		return nil, err
 	}
 	p.set.redacting(s.Redact)
-	config, err := value.Config(k.Block, s.Want, known)
+	config, err := value.Config(k.Block, own(s.Want), known)
 	if err != nil {
 		return nil, reconcile.WithClass(err, reconcile.Invalid)
 	}

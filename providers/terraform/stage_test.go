@@ -5,12 +5,14 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/athanor-dev/athanor"
 	"github.com/athanor-dev/athanor/engine"
 	"github.com/athanor-dev/athanor/reconcile"
+	"github.com/athanor-dev/athanor/reconcile/props"
 	"github.com/athanor-dev/athanor/statestore/mem"
 	"github.com/athanor-dev/athanor/statestore/seal"
 )
@@ -164,5 +166,127 @@ func TestDeleteWithoutProgram(t *testing.T) {
 	actions, err := s.deploy(s.declare())
 	if err != nil || actions["one"] != engine.Delete || s.has("one") || s.has("two") {
 		t.Errorf("it would %s, left %t %t, %v", actions["one"], s.has("one"), s.has("two"), err)
+	}
+}
+
+// TestConfigOfAnotherResource configures a provider from an attribute of a resource of the same stack: what comes before is made first, all else
+// is planned without being looked for, and state alone says where it was made.
+func TestConfigOfAnotherResource(t *testing.T) {
+	t.Parallel()
+	s, dir := newBadStage(t), t.TempDir()
+	declare := func(dir string, with ...string) *engine.Graph {
+		g := s.declare(func(in *athanor.Stack) {
+			server := NewResource(in, "server", "bad_good", Props{"name": "server", "extra": dir})
+			inner := In(in, Settings{Config: map[string]any{"dir": server.Attr("extra")}})
+			for _, name := range with {
+				NewResource(inner, name, "bad_good", Props{"name": name})
+			}
+		})
+		p, _ := s.e.Catalog.Provider("terraform")
+		for i := range g.Resources {
+			typed := new(Settings)
+			if err := props.Decode(g.Resources[i].Settings, typed); err != nil {
+				t.Fatal(err)
+			}
+			if err := p.Declared(t.Context(), typed); err != nil {
+				t.Fatal(err)
+			}
+		}
+		return g
+	}
+	in := func(dir, name string) bool {
+		_, err := os.Stat(filepath.Join(dir, name))
+		return err == nil
+	}
+	actions, err := s.deploy(declare(dir, "one", "two"))
+	if err != nil || actions["one"] != engine.Create || !in(dir, "one") || !in(dir, "two") || s.has("one") {
+		t.Fatalf("one: %s, there %t, two there %t, elsewhere %t, %v", actions["one"], in(dir, "one"), in(dir, "two"), s.has("one"), err)
+	}
+	s.restart()
+	if actions, err = s.deploy(declare(dir, "one", "two")); err != nil || actions["one"] != engine.Unchanged || actions["server"] != engine.Unchanged {
+		t.Errorf("deployed again: %v, %v", actions, err)
+	}
+	s.restart()
+	if actions, err = s.deploy(declare(dir, "one")); err != nil || actions["two"] != engine.Delete || in(dir, "two") {
+		t.Errorf("two is declared no more: %s, there %t, %v", actions["two"], in(dir, "two"), err)
+	}
+	s.restart()
+	if actions, err = s.deploy(s.declare()); err != nil || actions["one"] != engine.Delete || in(dir, "one") || s.has("server") {
+		t.Errorf("nothing is declared: %s, there %t, the server %t, %v", actions["one"], in(dir, "one"), s.has("server"), err)
+	}
+}
+
+// TestAdoptOfAnotherType adopts an object of a state file that is of a type which the provider makes one of its own types of. One that it does not know
+// is an error, and nothing is made.
+func TestAdoptOfAnotherType(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ typ, want string }{{"older_thing", ""}, {"older_other", "Cannot move registry.opentofu.org/tests/older older_other"}} {
+		s := newBadStage(t)
+		if err := os.WriteFile(filepath.Join(s.dir, "it"), []byte(`{"name": "it"}`), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		file := filepath.Join(t.TempDir(), "old.tfstate")
+		if err := os.WriteFile(file, []byte(`{"version": 4, "resources": [{"mode": "managed", "type": "`+c.typ+`", "name": "it",
+			"provider": "module.a.provider[\"registry.opentofu.org/tests/older\"].second",
+			"instances": [{"schema_version": 3, "private": "bnVsbA==", "attributes": {"title": "it"}}]}]}`), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		declared := s.declare(resource("good", "it", nil, athanor.Adopt("tfstate:"+file+"#"+c.typ+".it")))
+		actions, err := s.deploy(declared)
+		if c.want != "" {
+			if err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("%s: it would %s, and says %v, want %q", c.typ, actions["it"], err, c.want)
+			}
+			continue
+		}
+		if err != nil || actions["it"] != engine.Adopt {
+			t.Errorf("%s: it would %s, %v", c.typ, actions["it"], err)
+		}
+		s.restart()
+		if actions, err = s.deploy(declared); err != nil || actions["it"] != engine.Unchanged {
+			t.Errorf("%s: after it the plan would %s, %v", c.typ, actions["it"], err)
+		}
+	}
+}
+
+// TestAsksNoMoreThanItMust counts the calls of a command after the first one: what the provider would answer as before is not asked, and an object
+// is not read twice before it is deleted.
+func TestAsksNoMoreThanItMust(t *testing.T) {
+	t.Parallel()
+	s := newBadStage(t)
+	log := filepath.Join(s.dir, "calls.log")
+	calls := func(with ...func(*athanor.Stack)) string {
+		t.Helper()
+		s.restart()
+		if err := os.WriteFile(log, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.deploy(s.declare(with...)); err != nil {
+			t.Fatal(err)
+		}
+		made, err := os.ReadFile(log)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all := strings.Fields(string(made))
+		return strings.Join(slices.DeleteFunc(all, func(call string) bool { return call == "ConfigureProvider" }), " ")
+	}
+	it, warns := resource("good", "it", Props{"extra": "a"}), resource("warns", "it", nil)
+	calls(it) // and the next one learns what the provider has of its own
+	for _, c := range []struct {
+		what string
+		with []func(*athanor.Stack)
+		want string
+	}{
+		{"unchanged after a creation", []func(*athanor.Stack){it}, "ReadResource PlanResourceChange"},
+		{"unchanged", []func(*athanor.Stack){it}, "ReadResource PlanResourceChange"},
+		{"another declaration", []func(*athanor.Stack){resource("good", "it", Props{"extra": "b"})}, "ValidateResourceConfig "},
+		{"not declared", nil, "ReadResource ReadResource ApplyResourceChange"},
+		{"with a warning", []func(*athanor.Stack){warns}, "ValidateResourceConfig "},
+		{"with a warning, unchanged", []func(*athanor.Stack){warns}, "ValidateResourceConfig ReadResource PlanResourceChange"},
+	} {
+		if got := calls(c.with...); got != c.want && (!strings.HasSuffix(c.want, " ") || !strings.HasPrefix(got, c.want)) {
+			t.Errorf("%s: %s, want %s", c.what, got, c.want)
+		}
 	}
 }

@@ -201,7 +201,7 @@ func (u User) setting(provider, name string, values map[string]any) (Ask, bool) 
 	value := values[name]
 	text, isText := value.(string)
 	if !isText && value != nil {
-		text = string(tree.Canonical(value))
+		text = string(tree.Canonical(tree.MapText(value, token.Show)))
 	}
 	full := provider + "." + name
 	switch {

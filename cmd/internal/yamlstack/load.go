@@ -142,6 +142,7 @@ func (l *loader) build() {
 	l.declare("resources", false, fieldNames[resourceDoc]())
 	l.declare("read", true, fieldNames[readDoc]())
 	l.readBindings()
+	l.checkReferences()
 	l.graph.Resources = make([]engine.Resource, 0, len(l.instances))
 	for _, e := range l.order {
 		l.make(e)

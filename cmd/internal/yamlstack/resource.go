@@ -213,6 +213,7 @@ func (l *loader) instance(s *scope, e *entry) {
 	r.Kind = e.kind.name
 	var typed any
 	r.Props, typed = s.checked(e, rows, find)
+	r.Props = l.forwarded(e, settings, r.Props)
 	if u, says := s.uses(e); says && typed != nil {
 		u.resource, u.typed = r, typed
 		l.composed = append(l.composed, &u)
@@ -285,8 +286,11 @@ func (l *loader) addRead(s *scope, e *entry, settings map[string]any) {
 		return
 	}
 	r.Kind = e.kind.name
-	if hasQuery {
-		r.Query = s.queried(e, query.value, declared)
+	switch with := l.forwarded(e, settings, nil); {
+	case hasQuery:
+		r.Query = l.forwarded(e, settings, s.queried(e, query.value, declared))
+	case len(with) > 0:
+		s.wrongf(s.f.of(id.value), "its provider's settings hold references: it is read by a query, and by no id")
 	}
 	l.graph.Reads = append(l.graph.Reads, r)
 }

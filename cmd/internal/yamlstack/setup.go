@@ -184,7 +184,9 @@ type settings struct {
 	own      map[string]any
 	provider string
 	merged   map[string]any
-	state    int // 0 not resolved, 1 being resolved, 2 resolved, 3 wrong
+	// check evaluates again what may hold references, when all that is declared is known. Nil: nothing does.
+	check func()
+	state int // 0 not resolved, 1 being resolved, 2 resolved, 3 wrong
 }
 
 func (l *loader) readProviders() {
@@ -193,14 +195,13 @@ func (l *loader) readProviders() {
 		if !l.once(seen, f, p, "provider") {
 			return
 		}
-		s := &scope{loader: l, f: f, address: ""}
-		v := s.settled(p.value, "places must be known before anything is looked at")
-		m, ok := v.(map[string]any)
-		if !ok && v != nil {
+		s := &scope{loader: l, f: f, address: "", known: true, why: "places must be known before anything is looked at"}
+		set := &settings{at: f.of(p.key), find: func(path tree.Path) place { return f.find(p.value, path) }}
+		var ok bool
+		if set.own, ok = s.settings(p.value, set); !ok {
 			l.wrongf(f.of(p.value), "provider %s: want its settings, have %s", p.name, kindOf(real(p.value)))
 			return
 		}
-		set := &settings{at: f.of(p.key), own: maps.Clone(m), find: func(path tree.Path) place { return f.find(p.value, path) }}
 		if use, has := set.own["use"]; has {
 			if set.use, ok = use.(string); !ok {
 				l.wrongf(set.find("use"), "use: want the name of a provider or of a set of settings")
@@ -214,6 +215,66 @@ func (l *loader) readProviders() {
 	for _, name := range slices.Sorted(maps.Keys(l.providers)) {
 		l.resolveSettings(name)
 	}
+}
+
+// settings are those of a provider as they are written. A setting that is forwarded to resources may hold references, which are checked later.
+func (s *scope) settings(n *yaml.Node, set *settings) (own map[string]any, ok bool) {
+	n = real(n)
+	forwarded := s.forwardedIn(n)
+	if forwarded == "" {
+		v := s.value(n)
+		own, ok = v.(map[string]any)
+		return maps.Clone(own), ok || v == nil
+	}
+	own = map[string]any{}
+	for _, p := range s.pairs(s.f, n, "setting") {
+		if p.name != forwarded {
+			own[p.name] = s.value(p.value)
+			continue
+		}
+		early := &scope{loader: s.loader, f: s.f, ahead: true}
+		own[p.name] = early.value(p.value)
+		set.check = func() {
+			late := &scope{loader: s.loader, f: s.f}
+			if now := late.value(p.value); reconcile.HoldsToken(own[p.name]) && !tree.Equal(now, own[p.name]) {
+				s.wrongf(s.f.of(p.value), "%s: takes references to single values, and none to a list", p.name)
+			}
+		}
+	}
+	return own, true
+}
+
+// forwardedIn is the name of the setting that is forwarded to resources, "" without one.
+func (s *scope) forwardedIn(n *yaml.Node) string {
+	if n.Kind != yaml.MappingNode || !slices.ContainsFunc(s.pairs(s.f, n, "setting"), func(p pair) bool { return p.name == terraformName }) {
+		return ""
+	}
+	p, ok := s.catalog.Provider(terraformName)
+	by, forwards := p.Settings.(reconcile.Forwarding)
+	if !ok || !forwards {
+		return ""
+	}
+	setting, _ := by.Forwards()
+	return setting
+}
+
+// checkReferences checks the references in settings.
+func (l *loader) checkReferences() {
+	for _, name := range slices.Sorted(maps.Keys(l.providers)) {
+		if check := l.providers[name].check; check != nil {
+			check()
+		}
+	}
+}
+
+// forwarded are props with what the settings of their provider forward.
+func (l *loader) forwarded(e *entry, settings, declared map[string]any) map[string]any {
+	if len(settings) == 0 {
+		return declared
+	}
+	p, _ := l.catalog.Provider(e.kind.provider)
+	by, _ := p.Settings.(reconcile.Forwarding)
+	return reconcile.Forwarded(by, settings, declared)
 }
 
 // resolveSettings gives a set of settings those that it starts from, and checks them.

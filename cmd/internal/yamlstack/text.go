@@ -232,6 +232,9 @@ func (s *scope) reference(expr string, spread bool) (any, error) {
 	if err != nil {
 		return nil, fmt.Errorf("${%s}: %w", expr, err)
 	}
+	if s.ahead {
+		return token.Plain.Ref(token.Ref{Address: address, Path: path}), nil
+	}
 	if base, all := strings.CutSuffix(address, "[*]"); all {
 		return s.everyOne(expr, base, path)
 	}

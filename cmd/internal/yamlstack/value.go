@@ -25,7 +25,9 @@ type scope struct {
 	known bool
 	why   string
 	// bare scopes have no config yet: the config section itself.
-	bare  bool
+	bare bool
+	// ahead scopes come before what is declared, so that references in them are checked later.
+	ahead bool
 	depth int
 	// held is how many bytes the value at work has so far.
 	held int

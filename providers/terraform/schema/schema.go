@@ -3,11 +3,14 @@
 package schema
 
 import (
+	"crypto/sha256"
+	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"iter"
 	"maps"
 	"slices"
+	"sync"
 
 	"github.com/zclconf/go-cty/cty"
 
@@ -32,6 +35,8 @@ type Type struct {
 	Block   *Block
 	// Value is the type of its values.
 	Value cty.Type
+	// Mark tells the type and the version of values from all others. It is made when it is first asked for.
+	Mark func() string
 	// Identity is the type of what identifies an object of it, [cty.NilType] where the provider does not say.
 	Identity        cty.Type
 	IdentityVersion int64
@@ -114,7 +119,19 @@ func (r reader) whole(name string, s *tfplugin.Schema) (*Type, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
-	return &Type{Name: name, Version: s.GetVersion(), Block: b, Value: b.Type()}, nil
+	t := &Type{Name: name, Version: s.GetVersion(), Block: b, Value: b.Type()}
+	t.Mark = sync.OnceValue(t.mark)
+	return t, nil
+}
+
+// mark is a digest of what the state of an object is written by.
+func (t *Type) mark() string {
+	written, err := t.Value.MarshalJSON()
+	if err != nil {
+		return "" // it is no mark of anything
+	}
+	sum := sha256.Sum256(fmt.Appendf(written, "%d", t.Version))
+	return base64.RawStdEncoding.EncodeToString(sum[:9])
 }
 
 func (t *Type) identify(s *tfplugin.ResourceIdentitySchema) error {

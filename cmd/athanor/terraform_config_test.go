@@ -1,0 +1,132 @@
+//go:build unix
+
+package main
+
+import (
+	"crypto/rand"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/athanor-dev/athanor/statestore/postgres/pgtest"
+)
+
+// TestTerraformConfigOfTheStack configures a provider from a secret and from what the same stack makes: it is planned before that exists, what
+// it makes is found again, a change of the secret changes nothing else, and its objects are deleted without the program.
+func TestTerraformConfigOfTheStack(t *testing.T) {
+	t.Parallel()
+	program := peer(t, "postgresql")
+	address := pgtest.Start(t).Database(t)
+	at, err := url.Parse(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	database, admin := strings.TrimPrefix(at.Path, "/"), "adm"+strings.ToLower(rand.Text()[:8])
+	port := forwarded(t, filepath.Join(at.Query().Get("host"), ".s.PGSQL.5432"))
+	root := fmt.Sprintf(`{"database":%q,"host":"127.0.0.1","port":%d,"sslmode":"disable","username":%q}`, database, port, pgtest.Superuser)
+	inner := fmt.Sprintf(`{"database":%q,"host":"127.0.0.1","password":"${admin.password}","port":%d,"sslmode":"disable","username":"${admin.name}"}`, database, port)
+	secret := strings.Replace(root, `"port"`, `"password":"${secret.pg}","port"`, 1) // the server asks its superuser for no password
+	w := newWorld(t, "")
+	first, second := "s3cr3t-"+rand.Text(), "0ther-"+rand.Text()
+	w.env = append(w.env, "ATHANOR_SECRET_PG="+first)
+	allow := []string{"--allow", "program=" + program, "--allow", "identity=" + root, "--allow", "identity=" + inner, "--allow", "identity=" + secret}
+	run := func(want int, args ...string) string {
+		t.Helper()
+		return w.run(want, append(args, allow...)...)
+	}
+	stack := func(more, read string) {
+		w.write("athanor.yaml", `stack: shop
+secrets: {pg: {env: ATHANOR_SECRET_PG}}
+providers:
+  root: {terraform: cyrilgdn/postgresql, path: `+program+`, config: `+root+`}
+  me:   {terraform: cyrilgdn/postgresql, path: `+program+`, config: `+secret+`}
+  app:  {terraform: cyrilgdn/postgresql, path: `+program+`, config: `+inner+`}
+resources:
+  admin: {kind: tf.postgresql_role, provider: root, props: {name: `+admin+`, login: true, superuser: true, password: "${secret.pg}"}}
+  web:   {kind: tf.postgresql_schema, provider: app, props: {name: web}}
+`+more+read)
+	}
+	stack("", "")
+	p := w.start("athanor", "plan", "--allow", "program="+program, "--allow", "identity="+root, "--allow", "identity="+secret)
+	p.end(1)
+	if said := p.errs.String(); !strings.Contains(said, `"username":"${admin.name}"`) || !strings.Contains(said, "nobody has allowed it") {
+		t.Errorf("without a permission for the configuration it says\n%s", said)
+	}
+	refused := func(want string, args ...string) {
+		t.Helper()
+		p := w.start("athanor", append(args, allow...)...)
+		p.end(1)
+		if said := p.errs.String(); !strings.Contains(said, want) {
+			t.Errorf("it says\n%s\nwant %q", said, want)
+		}
+	}
+	whole := w.read("athanor.yaml")
+	w.write("athanor.yaml", strings.Replace(whole, "${admin.name}", "${nobody.name}", 1))
+	refused("nobody has allowed it", "plan") // who may be reached is asked first
+	w.write("athanor.yaml", strings.Replace(whole, "${admin.name}", "${admin.name}${web.nmae}", 1))
+	allow = append(allow, "--allow", "identity="+strings.Replace(inner, "${admin.name}", "${admin.name}${web.nmae}", 1))
+	refused("did you mean name?", "plan")
+	w.write("athanor.yaml", strings.Replace(whole, "  app:  {", "  app:  {account: '${admin.name}', ", 1))
+	refused("${admin.name}: places must be known", "plan")
+	w.write("athanor.yaml", whole)
+	graph := run(0, "graph", "--json")
+	forged := regexp.MustCompile(`("props":\s*\{[^{}]*"provider":\s*\{[^{}]*"host":\s*)"127.0.0.1"`).ReplaceAllString(graph, `$1"192.0.2.1"`)
+	if forged == graph {
+		t.Errorf("there is no configuration among props in\n%s", graph)
+	}
+	w.write("forged.json", forged)
+	refused("web: provider is not what the settings of its provider say", "plan", "forged.json")
+	plan := run(2, "plan")
+	if !strings.Contains(plan, "2 to create") || !strings.Contains(plan, "provider.username:  ${admin.name}, known after admin is created") {
+		t.Errorf("the plan says\n%s", plan)
+	}
+	all := plan + run(2, "plan", "--json") + run(0, "deploy", "--yes") + run(0, "plan", "--json") + run(0, "drift")
+	all += run(0, "state", "show", "web") + run(0, "graph", "--json")
+	var owner string
+	if err := pgtest.Connect(t, address).QueryRow(t.Context(), "select nspowner::regrole::text from pg_namespace where nspname = 'web'").Scan(&owner); err != nil || owner != admin {
+		t.Errorf("the schema is of %q (%v): another one made it", owner, err)
+	}
+
+	// The secret changes: the role is changed first, and what is reached with it stays.
+	w.env = append(w.env, "ATHANOR_SECRET_PG="+second)
+	stack("  more: {kind: tf.postgresql_schema, provider: app, props: {name: more}}\n", `
+read:
+  schemas: {kind: tf.postgresql_schemas, provider: me, query: {database: `+database+`, include_system_schemas: false, like_any_patterns: [web]}}
+outputs: {schemas: "${schemas.schemas}"}
+`)
+	plan = run(2, "plan")
+	if !strings.Contains(plan, "may update\n      provider.password:  (secret), known later") || !strings.Contains(plan, "1 to create, 2 to update") {
+		t.Errorf("with another secret the plan says\n%s", plan)
+	}
+	all += plan + run(0, "deploy", "--yes") + run(0, "plan")
+
+	if got := run(0, "output", "schemas"); !strings.Contains(got, "web") {
+		t.Errorf("the schemas are %s", got)
+	}
+	state, err := os.ReadFile(filepath.Join(w.dir, ".athanor", "state.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, secret := range []string{first, second} {
+		if strings.Contains(string(state), secret) || strings.Contains(all, secret) {
+			t.Error("a secret is in state or in what is printed in clear")
+		}
+	}
+
+	// What is declared no more is reached with what state has of the configuration.
+	stack("", "")
+	run(0, "deploy", "--yes")
+	if err := os.Remove(filepath.Join(w.dir, "athanor.yaml")); err != nil {
+		t.Fatal(err)
+	}
+	run(0, "destroy", "--yes", "--stack", "shop")
+	var left int
+	query := "select (select count(*) from pg_roles where rolname = $1) + (select count(*) from pg_namespace where nspname in ('web', 'more'))"
+	if err := pgtest.Connect(t, address).QueryRow(t.Context(), query, admin).Scan(&left); err != nil || left > 0 {
+		t.Errorf("%d objects are left (%v)", left, err)
+	}
+}
