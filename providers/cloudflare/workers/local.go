@@ -3,7 +3,6 @@ package workers
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"iter"
@@ -90,6 +89,10 @@ func compareHere(d *kind.Diff[keptHere], want WorkerProps, live keptHere) {
 	} else {
 		reconcile.Value(d, "code", want.Code, live.Props.Code, run)
 	}
+	wants, had := want.serveEnv(), live.Props.serveEnv()
+	for _, name := range slices.Compact(slices.Sorted(slices.Values(slices.Concat(sortedKeys(wants), sortedKeys(had))))) {
+		reconcile.Value(d, tree.Path("code.serve.env").Key(name), wants[name], had[name], run)
+	}
 	here.Compare(d, want, live.Props, []string{"name"}, run, "code")
 }
 
@@ -97,8 +100,7 @@ func compareHere(d *kind.Diff[keptHere], want WorkerProps, live keptHere) {
 func digestHere(want WorkerProps, asset func(string) (reconcile.Asset, bool)) (digest string, known bool) {
 	vars, _ := asset(varsAsset)
 	if serve := want.serve(); serve != nil {
-		text, err := json.Marshal(serve)
-		return digestOf(string(text), vars.Digest), err == nil
+		return digestOf(serve.Run, serve.Dir, vars.Digest), true // its variables may be secret: they are compared one by one
 	}
 	code, known := want.Code.digest(asset)
 	files, too := want.Assets.filesDigest(asset)
@@ -167,6 +169,14 @@ func (want WorkerProps) serve() *Serve {
 		return nil
 	}
 	return want.Code.Serve
+}
+
+// serveEnv are the variables of the dev server, none without one.
+func (want WorkerProps) serveEnv() map[string]string {
+	if serve := want.serve(); serve != nil {
+		return serve.Env
+	}
+	return nil
 }
 
 // serveReady is how long a dev server may take: it finds out first what the project imports.
