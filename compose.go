@@ -24,8 +24,6 @@ type Construct struct {
 	Consume func(s *Stack, consumer, source, props any) error
 	// Declare declares it with resources of its own. props is a pointer to its props.
 	Declare func(s *Stack, name string, props any, own Own, opts ...Option)
-	// Composite: it is always declared with resources of its own, and neither runs as a role nor writes logs.
-	Composite bool
 	// Reads are props that name files or folders which Declare reads, relative to the stack's directory.
 	Reads []tree.Path
 	// Parts are the kinds of these resources, by what their addresses add to its own: "role".

@@ -28,7 +28,8 @@ var arrows = map[string][]string{
 }
 
 var (
-	provider     = []string{"reconcile", "statestore", "adopt", "asset", "."}
+	// A provider knows no other one, but for what it has run on this machine.
+	provider     = []string{"reconcile", "statestore", "adopt", "asset", ".", "providers/local"}
 	allProviders = []string{"reconcile", "statestore", "adopt", "asset", ".", "providers/*"}
 	providerTest = []string{"reconcile", "statestore", "adopt", "asset", "engine", ".", "providers/*"}
 )

@@ -126,7 +126,9 @@ func (a *app) paged(w io.Writer, text string) bool {
 }
 
 // cost is what planning took.
-func (s *session) cost(p *engine.Plan) string { return costOf(engine.Reads(p), s.began, p.Made, time.Now()) }
+func (s *session) cost(p *engine.Plan) string {
+	return costOf(engine.Reads(p), s.began, p.Made, time.Now())
+}
 
 // costOf says how many reads a plan took, and how long: until it was made, where that is known. It may be shown again a while later.
 func costOf(reads int64, began, made, now time.Time) string {

@@ -4,6 +4,7 @@
 package providers
 
 import (
+	"maps"
 	"slices"
 
 	"github.com/athanor-dev/athanor"
@@ -57,15 +58,24 @@ func All() []reconcile.Provider {
 		terraform.Provider(),
 		aws.Provider(services()...),
 		here.Provider(slices.Concat(d1.Local(), kv.Local(), queues.Local(), r2.Local(), workers.Local(), workflows.Local())...),
-		cloudflare.Provider(
-			d1.Service(), dns.Service(), generic.Service(), hyperdrive.Service(), kv.Service(), queues.Service(), r2.Service(), routes.Service(),
-			rulesets.Service(), tokens.Service(), workers.Service(), workflows.Service(), zones.Service(),
-		),
+		cloudflare.Provider(ofCloudflare()...),
 	}
 }
 
 // Constructs are what YAML uses of the built-in kinds beside their props, by kind.
-func Constructs() map[string]athanor.Construct { return aws.Constructs(services()...) }
+func Constructs() map[string]athanor.Construct {
+	all := aws.Constructs(services()...)
+	maps.Copy(all, cloudflare.Constructs(ofCloudflare()...))
+	return all
+}
+
+// ofCloudflare are the services of Cloudflare.
+func ofCloudflare() []cloudflare.Service {
+	return []cloudflare.Service{
+		d1.Service(), dns.Service(), generic.Service(), hyperdrive.Service(), kv.Service(), queues.Service(), r2.Service(), routes.Service(),
+		rulesets.Service(), tokens.Service(), workers.Service(), workflows.Service(), zones.Service(),
+	}
+}
 
 // services are those of AWS.
 func services() []aws.Service {

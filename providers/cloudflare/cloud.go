@@ -21,7 +21,8 @@ type Cloud struct {
 	folder   func() (string, error) // of the user's settings
 	who      func() (credentials, error)
 	limits   *limits
-	clients  sync.Map // by type
+	warnings *warnings // nil: nobody hears them
+	clients  sync.Map  // by type
 	http     *http.Client
 
 	asking chan struct{} // held while the account, or a zone, is asked for

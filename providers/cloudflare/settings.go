@@ -3,6 +3,7 @@ package cloudflare
 import (
 	"context"
 	"fmt"
+	"maps"
 	"net"
 	"net/url"
 
@@ -64,18 +65,35 @@ func In(s *athanor.Stack, opts ...Setting) *athanor.Stack {
 type Service struct {
 	// Kinds are its kinds.
 	Kinds []reconcile.Any
+	// Constructs are what YAML uses of its kinds beside their props, by kind.
+	Constructs map[string]athanor.Construct
 	// Family are further kinds, made when somebody asks for them. At most one service has some.
 	Family *reconcile.Family
 }
 
+// Constructs are those of services, by kind.
+func Constructs(services ...Service) map[string]athanor.Construct {
+	all := map[string]athanor.Construct{}
+	for _, s := range services {
+		maps.Copy(all, s.Constructs)
+	}
+	return all
+}
+
 // Provider is the family cloudflare with the kinds of these services.
 func Provider(services ...Service) reconcile.Provider {
-	limits := newLimits()
+	limits, heard := newLimits(), newWarnings()
 	p := reconcile.Provider{
 		Name:     "cloudflare",
 		Settings: new(Settings),
+		Warnings: heard.take,
 		Open: func(_ context.Context, settings any) (reconcile.Cloud, error) {
-			return open(limits, settings)
+			c, err := open(limits, settings)
+			if err != nil {
+				return nil, err
+			}
+			c.warnings = heard
+			return c, nil
 		},
 	}
 	for _, s := range services {

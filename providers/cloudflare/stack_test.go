@@ -20,6 +20,7 @@ import (
 	"github.com/athanor-dev/athanor/providers/cloudflare/routes"
 	"github.com/athanor-dev/athanor/providers/cloudflare/workers"
 	"github.com/athanor-dev/athanor/providers/cloudflare/zones"
+	"github.com/athanor-dev/athanor/providers/local"
 	"github.com/athanor-dev/athanor/reconcile"
 	"github.com/athanor-dev/athanor/statestore"
 	"github.com/athanor-dev/athanor/statestore/mem"
@@ -42,7 +43,7 @@ func newStage(t *testing.T) *stage {
 	s.Setenv(t)
 	s.AddZone(s.Account, "shop.example")
 	s.AddScript("worker")
-	catalog, err := reconcile.NewCatalog(cloudflare.Provider(d1.Service(), dns.Service(), generic.Service(), kv.Service(), queues.Service(), r2.Service(),
+	catalog, err := reconcile.NewCatalog(local.Provider(), cloudflare.Provider(d1.Service(), dns.Service(), generic.Service(), kv.Service(), queues.Service(), r2.Service(),
 		routes.Service(), workers.Service(), zones.Service()))
 	if err != nil {
 		t.Fatal(err)

@@ -33,9 +33,15 @@ type CommandProps struct {
 	// Inputs are files and folders, relative to the stack's directory; the command runs again whenever something in them
 	// changes. Folders named .git, .athanor and node_modules, and the outputs, are left out. Default: none.
 	Inputs []string
+	// Ignore are files and folders among the inputs, relative to the stack's directory, that do not count: caches, and what the
+	// command writes now and then. Default: none.
+	Ignore []string
 	// Outputs are files and folders that the command writes, relative to the stack's directory; it runs again when one of them
 	// is not there, as in a new checkout. What they hold is not compared. Default: none.
 	Outputs []string
+	// InDev runs the command in `athanor dev` too. false is for what a dev server makes unnecessary, such as a build: dev
+	// then runs nothing, and a deploy of the same stage runs the command.
+	InDev *bool `prop:"default=true"`
 	// Undo is a command, as run, that runs in the same folder with the same variables when the resource is
 	// deleted. A replacement runs the new command before the old one is undone. Default: none.
 	Undo any
@@ -51,6 +57,19 @@ type Command struct {
 	ExitCode token.Int `attr:"early,mutable"`
 	// Inputs is the digest of the inputs that it ran with, "" without any.
 	Inputs string `attr:"mutable"`
+	// Skipped is true where a dev session left it out, see inDev.
+	Skipped token.Bool `attr:"mutable"`
+}
+
+// foundCommand is what Read finds of a command: the outputs that are there, and whether a dev session skips it.
+type foundCommand struct {
+	outputs []string
+	skips   bool
+}
+
+// skips reports that a dev session leaves the command out.
+func skips(s kind.Facts, want CommandProps) bool {
+	return s.Dev != nil && want.InDev != nil && !*want.InDev
 }
 
 // longest bounds all operations of a command; its own bound is the timeout prop.
@@ -70,7 +89,7 @@ var commandKind = &kind.StateKind[CommandProps, Command]{
 		"and its undo runs when it is deleted instead. When the deploying process dies, the command and all that it started end with it.",
 	Create: func(ctx context.Context, s commandSite) (Command, error) { return runCommand(ctx, s.Facts, s.Want) },
 	Read: func(_ context.Context, s commandSite, live *keptCommand) error {
-		live.Read = present(s.Dir, live.Props.Outputs)
+		live.Read = foundCommand{outputs: present(s.Dir, live.Props.Outputs), skips: skips(s.Facts, s.Want)}
 		return nil
 	},
 	Compare: compareCommand,
@@ -133,13 +152,22 @@ func compareCommand(d *kind.Diff[keptCommand], want CommandProps, live keptComma
 		}
 		return err
 	})
+	keep := kind.Set("Remember", func(context.Context, kind.Update[keptCommand]) error { return nil })
+	keep.StateOnly = true
+	reconcile.Value(d, "inDev", want.InDev, live.Props.InDev, keep)
+	found, _ := live.Read.(foundCommand)
+	if found.skips {
+		reconcile.Value(d, "skipped", token.True, live.Attributes.Skipped, run) // what ran before counts no longer
+		return
+	}
+	if live.Attributes.Skipped == token.True {
+		reconcile.Value(d, "skipped", token.False, live.Attributes.Skipped, run)
+	}
 	compareExecution(d, execution{run: want.Run, dir: want.Dir, env: want.Env}, execution{run: live.Props.Run, dir: live.Props.Dir, env: live.Props.Env}, run)
 	reconcile.Value(d, "triggers", want.Triggers, live.Props.Triggers, run)
 	compareInputs(d, want.Inputs, live.Props.Inputs, live.Attributes.Inputs, run)
-	written, _ := live.Read.([]string)
-	reconcile.Value(d, "outputs", want.Outputs, written, run)
-	keep := kind.Set("Remember", func(context.Context, kind.Update[keptCommand]) error { return nil })
-	keep.StateOnly = true
+	reconcile.Value(d, "outputs", want.Outputs, found.outputs, run)
+	reconcile.Value(d, "ignore", want.Ignore, live.Props.Ignore, keep)
 	reconcile.Value(d, "undo", want.Undo, live.Props.Undo, keep)
 	reconcile.Value(d, "timeout", want.Timeout, live.Props.Timeout, keep)
 }
@@ -216,6 +244,9 @@ func byLength(values []string) []string {
 
 // runCommand runs what is declared, once.
 func runCommand(ctx context.Context, s kind.Facts, want CommandProps) (Command, error) {
+	if skips(s, want) {
+		return Command{ExitCode: token.Num(0), Skipped: token.True}, nil
+	}
 	out, err := execute(ctx, s, execution{
 		run: want.Run, dir: want.Dir, env: want.Env, timeout: *want.Timeout, secrets: secretValues(want.Env, s.Secret),
 	})
@@ -233,7 +264,7 @@ func execute(ctx context.Context, s kind.Facts, e execution) (out Command, err e
 
 // undoCommand runs the undo of the props as they were last run.
 func undoCommand(ctx context.Context, s commandSite) error {
-	if s.Had == nil || s.Had.Undo == nil {
+	if s.Had == nil || s.Had.Undo == nil || s.Last != nil && s.Last.Skipped == token.True {
 		return nil
 	}
 	had := *s.Had

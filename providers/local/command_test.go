@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/athanor-dev/athanor/reconcile"
 	"github.com/athanor-dev/athanor/reconcile/props"
 	"github.com/athanor-dev/athanor/reconcile/tree"
 )
@@ -176,5 +177,45 @@ func TestCommandOfGoProgram(t *testing.T) {
 	b := newBench(t, commandKind.Erase())
 	if out := b.must(encoded); out.Attrs["stdout"] != "x" || !tree.Equal(out.Attrs["exitCode"], int64(0)) {
 		t.Errorf("attributes %v", out.Attrs)
+	}
+}
+
+// TestCommandInDev: a command that dev leaves out runs in a deploy of the same stage, and what was built before a session is built again
+// after it; what is ignored among its inputs does not count.
+func TestCommandInDev(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, commandKind.Erase())
+	b.write("app/page.ts", "one")
+	b.write("app/cache/x", "one")
+	props := map[string]any{
+		"run": "echo run >> runs", "inputs": []any{"app"}, "ignore": []any{"app/cache"}, "inDev": false, "undo": "echo undone >> runs",
+	}
+	session := &reconcile.Dev{Dir: b.at("dev")}
+	for _, step := range []struct {
+		what string
+		dev  *reconcile.Dev
+		do   func()
+		runs int
+	}{
+		{"a session", session, func() {}, 0},
+		{"a save in it", session, func() { b.write("app/page.ts", "two") }, 0},
+		{"a deploy", nil, func() {}, 1},
+		{"another deploy", nil, func() {}, 1},
+		{"what is ignored", nil, func() { b.write("app/cache/x", "two") }, 1},
+		{"a session after it", session, func() { b.write("app/page.ts", "three") }, 1},
+		{"a deploy after that", nil, func() {}, 2},
+		{"a session once more", session, func() {}, 2},
+	} {
+		b.dev = step.dev
+		step.do()
+		if b.must(props); b.runs() != step.runs {
+			t.Errorf("%s: %d runs, want %d", step.what, b.runs(), step.runs)
+		}
+		if again := b.must(props); len(again.Changed) > 0 || b.runs() != step.runs {
+			t.Errorf("%s again: %v, %d runs", step.what, again.Changed, b.runs())
+		}
+	}
+	if err := b.delete(); err != nil || b.runs() != 2 {
+		t.Errorf("what did not run was undone: %v, %d runs", err, b.runs())
 	}
 }

@@ -297,7 +297,7 @@ func TestCommandConforms(t *testing.T) {
 			{Name: "list", Props: map[string]any{"run": []any{"echo", "a  b"}, "env": map[string]any{"WHO": "me", "MORE": "x"}}},
 			{Name: "all", Props: map[string]any{
 				"run": "echo $WHO", "env": map[string]any{"WHO": "you"}, "dir": "sub", "triggers": []any{"a"}, "undo": "true", "timeout": "20s",
-				"inputs": []any{"in"}, "outputs": []any{"sub"},
+				"inputs": []any{"in"}, "outputs": []any{"sub"}, "ignore": []any{"sub"}, "inDev": false,
 			}},
 		},
 		Secrets: []tree.Path{"env.WHO"},

@@ -35,6 +35,7 @@ type definition struct {
 	last    Process // of what ran before, if anything did
 	mask    func(string) string
 	dev     *reconcile.Dev
+	serves  bool // it is not ready before its port takes connections
 }
 
 // child is one process of a session, through all its runs.
@@ -82,6 +83,9 @@ func (c *child) begin() (err error) {
 	}
 	if c.waiting, err = newReadiness(c.def.want, c.port); err != nil {
 		return err
+	}
+	if c.def.serves {
+		c.waiting.port = c.port
 	}
 	return c.launch()
 }

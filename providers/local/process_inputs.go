@@ -22,9 +22,9 @@ func prepareProcess(ctx context.Context, work reconcile.Workspace, want ProcessP
 	return prepareInputs(ctx, work, want.Inputs, nil)
 }
 
-// prepareCommand hashes the inputs of a command, without what it writes among them.
+// prepareCommand hashes the inputs of a command, without what it writes or ignores among them.
 func prepareCommand(ctx context.Context, work reconcile.Workspace, want CommandProps) (map[string]reconcile.Asset, error) {
-	return prepareInputs(ctx, work, want.Inputs, want.Outputs)
+	return prepareInputs(ctx, work, want.Inputs, slices.Concat(want.Outputs, want.Ignore))
 }
 
 // prepareInputs hashes files and folders, without the outputs that lie in them.

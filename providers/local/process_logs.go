@@ -19,12 +19,21 @@ import (
 
 // processLogs are the lines that a process printed, from its log file: the older one first.
 func processLogs(ctx context.Context, site processSite, query kind.LogQuery) iter.Seq2[reconcile.LogLine, error] {
+	log := ""
+	if site.Last != nil {
+		log = site.Last.Log
+	}
+	return logsIn(ctx, site.Location, log, query)
+}
+
+// logsIn are the lines of a log file; none without a path.
+func logsIn(ctx context.Context, location reconcile.Place, log string, query kind.LogQuery) iter.Seq2[reconcile.LogLine, error] {
 	return func(yield func(reconcile.LogLine, error) bool) {
-		if site.Last == nil || site.Last.Log == "" {
+		if log == "" {
 			return
 		}
-		r := &logReader{path: site.Last.Log, query: query, yield: yield}
-		err := through(ctx, site.Location, "ReadLog", false, r.open)
+		r := &logReader{path: log, query: query, yield: yield}
+		err := through(ctx, location, "ReadLog", false, r.open)
 		if err == nil {
 			err = r.read(ctx)
 		}

@@ -23,8 +23,8 @@ func newIgnored() *ignored { return &ignored{rules: map[string]asset.Ignore{}} }
 // ignoreFile is the name of ignore files.
 const ignoreFile = ".gitignore"
 
-// passing are what editors and version control leave in folders, in passing.
-var passing = regexp.MustCompile(`^(\.git|\.athanor|\.hg|\.svn|\.DS_Store|4913|.*~|\.#.*|#.*#|\..*\.sw[a-z]|.*\.tmp\.[0-9]+)$`)
+// passing are what editors and version control leave in folders, in passing, and packages that npm installs.
+var passing = regexp.MustCompile(`^(node_modules|\.git|\.athanor|\.hg|\.svn|\.DS_Store|4913|.*~|\.#.*|#.*#|\..*\.sw[a-z]|.*\.tmp\.[0-9]+)$`)
 
 // path reports that a path of a tree does not count: by its own name, or because a folder that it lies in does not.
 func (g *ignored) path(tree, full string) bool {

@@ -21,6 +21,8 @@ import (
 	"github.com/athanor-dev/athanor/providers/aws/s3"
 	"github.com/athanor-dev/athanor/providers/aws/sqs"
 	"github.com/athanor-dev/athanor/providers/aws/website"
+	"github.com/athanor-dev/athanor/providers/cloudflare/kv"
+	"github.com/athanor-dev/athanor/providers/cloudflare/workers"
 	"github.com/athanor-dev/athanor/providers/local"
 	"github.com/athanor-dev/athanor/providers/random"
 	"github.com/athanor-dev/athanor/reconcile/props"
@@ -517,6 +519,33 @@ resources:
 		id := random.NewID(s, "id", random.IDProps{Bytes: new(4), Prefix: "x-"})
 		value := local.NewValue(s, "value", local.ValueProps{Input: map[string]any{"id": id.Hex, "n": 1, "list": []any{1.5, true}}})
 		local.NewFile(s, "file", local.FileProps{Path: "out.txt", Content: value.Output.(string), Mode: new("0600")})
+		return nil
+	}},
+	{"a website", `
+stack: shop
+providers: {cloudflare: {account: "0123456789abcdef0123456789abcdef"}}
+resources:
+  guests: {kind: cloudflare.KVNamespace}
+  site:
+    kind: cloudflare.Website
+    props: {framework: react-router, dir: web, env: {GUESTS: {kv: "${guests.id}"}}, domains: [shop.example]}
+    options: {protect: true, renamedFrom: [old]}
+  pages: {for: {de: de.shop.example}, kind: cloudflare.Website, props: {domains: ["${each.value}"]}}
+  api:
+    kind: cloudflare.Worker
+    props: {code: {script: "export default {}"}, compatibilityDate: "2026-01-31", env: {SITE: {service: "${site.name}"}}}
+outputs: {name: "${site.name}"}
+`, func(s *athanor.Stack) error {
+		s = s.With("cloudflare", map[string]any{"account": "0123456789abcdef0123456789abcdef"})
+		guests := kv.NewNamespace(s, "guests", kv.NamespaceProps{})
+		site := workers.NewWebsite(s, "site", workers.WebsiteProps{
+			Framework: new("react-router"), Dir: "web", Env: workers.Env{"GUESTS": guests}, Domains: []string{"shop.example"},
+		}, athanor.Protect(), athanor.RenamedFrom("old"))
+		workers.NewWebsite(s, "pages[de]", workers.WebsiteProps{Domains: []string{"de.shop.example"}})
+		workers.NewWorker(s, "api", workers.WorkerProps{
+			Code: workers.Script("export default {}"), CompatibilityDate: "2026-01-31", Env: workers.Env{"SITE": site},
+		})
+		s.Output("name", site.Name)
 		return nil
 	}},
 	{"anchors and merges", `

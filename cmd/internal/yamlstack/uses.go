@@ -126,13 +126,10 @@ func (l *loader) construct(kind string) athanor.Construct {
 	return l.constructs[kind]
 }
 
-// ownOf says what an entry is declared with, as far as its words say it; nil for one that is declared alone.
+// ownOf says what an entry is declared with, as far as its words and its kind say it; nil for one that is declared alone.
 func (l *loader) ownOf(e *entry) *athanor.Own {
 	if e.kind == nil || e.read || l.construct(e.kind.name).Declare == nil {
 		return nil
-	}
-	if l.construct(e.kind.name).Composite {
-		return &athanor.Own{}
 	}
 	word := func(part string) string {
 		if p, ok := e.parts[part]; ok {
@@ -152,17 +149,21 @@ func (l *loader) ownOf(e *entry) *athanor.Own {
 	_, grants := e.parts["grants"]
 	_, consumes := e.parts["consume"]
 	role := word("role")
-	own := athanor.Own{Role: role == "own" || role == "" && (grants || consumes) && !has("role")}
-	switch word("logGroup") {
-	case "own":
-		own.LogGroup = true
-	case "":
-		own.LogGroup = own.Role && !has("logging", "group")
+	var own athanor.Own
+	if l.runsAsRole(e) {
+		own.Role = role == "own" || role == "" && (grants || consumes) && !has("role")
+		own.LogGroup = word("logGroup") == "own" || word("logGroup") == "" && own.Role && !has("logging", "group")
 	}
-	if own == (athanor.Own{}) {
+	if len(l.construct(e.kind.name).Parts(own)) == 0 {
 		return nil
 	}
 	return &own
+}
+
+// runsAsRole reports that what an entry declares can have a role and a log group of its own.
+func (l *loader) runsAsRole(e *entry) bool {
+	c := l.construct(e.kind.name)
+	return c.Declare != nil && c.Of != nil
 }
 
 // valueOf is the value of a key of a mapping, merged ones included; nil where there is none.
@@ -216,7 +217,7 @@ func (s *scope) given(e *entry, declared map[string]any) {
 	if !ok || e.kind == nil {
 		return
 	}
-	if c := s.construct(e.kind.name); c.Declare == nil || c.Composite {
+	if !s.runsAsRole(e) {
 		s.wrongf(s.f.of(part.key), "role: a %s runs as no role of its own", e.kind.name)
 		return
 	}
@@ -259,7 +260,7 @@ func (s *scope) uses(e *entry) (use, bool) {
 	construct := s.construct(e.kind.name)
 	if part, ok := e.parts["logGroup"]; ok {
 		switch word, _ := s.plain(part.value, "logGroup"); {
-		case construct.Declare == nil || construct.Composite:
+		case !s.runsAsRole(e):
 			s.wrongf(s.f.of(part.key), "logGroup: a %s has no log group of its own", e.kind.name)
 		case word != "own" && word != "none":
 			s.wrongf(s.f.of(part.value), "logGroup: want own or none")

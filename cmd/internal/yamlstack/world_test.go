@@ -21,6 +21,9 @@ import (
 	"github.com/athanor-dev/athanor/providers/aws/s3"
 	"github.com/athanor-dev/athanor/providers/aws/sqs"
 	"github.com/athanor-dev/athanor/providers/aws/website"
+	"github.com/athanor-dev/athanor/providers/cloudflare"
+	"github.com/athanor-dev/athanor/providers/cloudflare/kv"
+	"github.com/athanor-dev/athanor/providers/cloudflare/workers"
 	"github.com/athanor-dev/athanor/providers/local"
 	"github.com/athanor-dev/athanor/providers/random"
 	"github.com/athanor-dev/athanor/reconcile"
@@ -112,7 +115,7 @@ func catalog(t testing.TB) *reconcile.Catalog {
 	c, err := reconcile.NewCatalog(local.Provider(), random.Provider(), aws.Provider(
 		acm.Service(), cloudfront.Service(), dynamodb.Service(), iam.Service(), kms.Service(), lambda.Service(), logs.Service(), route53.Service(),
 		s3.Service(), sqs.Service(), website.Service(),
-	), reconcile.Provider{
+	), cloudflare.Provider(kv.Service(), workers.Service()), reconcile.Provider{
 		Name: "test", Settings: &settings{},
 		Kinds: []reconcile.Any{reconciletest.Erase(queueKind()), reconciletest.Erase(tableKind())},
 	})

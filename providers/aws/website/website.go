@@ -44,7 +44,7 @@ func Service() aws.Service {
 	return aws.Service{
 		Kinds: []reconcile.Any{websiteKind.Erase()},
 		Constructs: map[string]athanor.Construct{websiteType: {
-			Composite: true, Reads: []tree.Path{"files"},
+			Reads: []tree.Path{"files"},
 			Declare: func(s *athanor.Stack, name string, of any, _ athanor.Own, opts ...athanor.Option) {
 				NewWebsite(s, name, *of.(*WebsiteProps), opts...)
 			},

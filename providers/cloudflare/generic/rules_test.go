@@ -89,6 +89,13 @@ func TestDocumentedRules(t *testing.T) {
 			for name := range strings.FieldsSeq(rule.unordered) {
 				l.orderCountsNot(full, name, s.other[name])
 			}
+			least := begin(t, s)
+			least.settle(s.base)
+			for name := range strings.FieldsSeq(rule.changes) {
+				if s.base[name] == nil {
+					least.isFilledIn(s.base, name, s.other[name])
+				}
+			}
 		})
 	}
 }
@@ -122,6 +129,20 @@ func (l *living) isHidden(props obj, name string, other any) {
 	steps := l.look(with(props, name, other)).Steps
 	if len(steps) != 1 || steps[0].Path != tree.Path("").Key(name) || steps[0].Want != reconcile.Mask {
 		l.t.Errorf("another %s shows %v", name, steps)
+	}
+}
+
+// isFilledIn checks that a value which the service gives to what the program leaves out is no difference, nor is declaring that value.
+func (l *living) isFilledIn(props obj, name string, value any) {
+	l.t.Helper()
+	l.edits(l.world, textAt(l.job.Last, l.kind.ID), name, value)
+	if look := l.look(props); len(look.Steps) > 0 {
+		l.t.Errorf("%s is not declared, and its value is a difference: %v", name, look.Steps)
+	}
+	for _, step := range l.look(with(props, name, value)).Steps {
+		if step.Want != reconcile.Mask { // what is never shown is written when it is declared
+			l.t.Errorf("%s is declared as it is, and differs: %v", name, step)
+		}
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/athanor-dev/athanor/providers/cloudflare/miniflare"
 	"github.com/athanor-dev/athanor/reconcile"
 )
 
@@ -86,7 +87,7 @@ func tidy(data string) error {
 			return nil //nolint:nilerr // something is in it
 		}
 	}
-	err := os.RemoveAll(data)
+	err := errors.Join(os.RemoveAll(miniflare.StateOf(data)), os.RemoveAll(data))
 	os.Remove(filepath.Dir(data)) // other stages may be there
 	return err
 }
@@ -101,6 +102,12 @@ func objectID(object, name string) string {
 	}
 	first := sign([]byte(name))
 	return hex.EncodeToString(append(first, sign(first)...))
+}
+
+// DataOf is the folder in which the things of a stage keep their data, in a session.
+func DataOf(dev *reconcile.Dev, dir string, m reconcile.Mark) string {
+	data, _ := dataOf(dev, dir, m)
+	return data
 }
 
 // dataOf is where the things of a stage keep their data. Without a session it is looked for from the stack's directory

@@ -3,6 +3,8 @@ package here
 import (
 	"context"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"maps"
 	"net/url"
 	"os"
@@ -15,6 +17,7 @@ import (
 	"time"
 
 	"github.com/athanor-dev/athanor/providers/cloudflare/miniflare"
+	"github.com/athanor-dev/athanor/providers/local"
 	"github.com/athanor-dev/athanor/reconcile"
 	"github.com/athanor-dev/athanor/reconcile/kind"
 )
@@ -31,15 +34,18 @@ type Session struct {
 	ended     bool
 	speaker   atomic.Value // the address that lines of the runtime are shown with
 	masks     atomic.Pointer[strings.Replacer]
-	workers   map[string]Worker // by name
+	workers   map[string]Worker            // by name
+	logs      map[string]*local.Log        // of these
+	kept      atomic.Pointer[[]*local.Log] // the same, for lines of the runtime
 	consumers map[string]map[string]miniflare.Consumer
 }
 
 // Worker is one that runs.
 type Worker struct {
 	miniflare.Worker
-	// Address is that of its resource.
+	// Address is that of its resource, and Owner its owner tag.
 	Address string
+	Owner   reconcile.Mark
 	// URL is where it answers.
 	URL string
 	// Digest tells its code and files from others.
@@ -56,7 +62,8 @@ func Of(s kind.Facts) (*Session, error) {
 	return reconcile.Owned(s.Dev, func() *Session {
 		data, _ := dataOf(s.Dev, s.Dir, s.Owner)
 		return &Session{
-			dev: s.Dev, packages: []string{s.Dir}, data: data, redact: s.Redact, workers: map[string]Worker{}, consumers: map[string]map[string]miniflare.Consumer{},
+			dev: s.Dev, packages: []string{s.Dir}, data: data, redact: s.Redact, workers: map[string]Worker{},
+			logs: map[string]*local.Log{}, consumers: map[string]map[string]miniflare.Consumer{},
 		}
 	})
 }
@@ -70,7 +77,13 @@ func (s *Session) End(context.Context) error {
 		s.server.Close()
 		s.server = nil
 	}
-	return nil
+	s.kept.Store(nil)
+	var errs []error
+	for _, log := range s.logs {
+		errs = append(errs, log.Close())
+	}
+	clear(s.logs)
+	return errors.Join(errs...)
 }
 
 // running is the server, started when it is first needed, and again when it has ended. The lock is held.
@@ -104,7 +117,34 @@ func (s *Session) print(line string) {
 	if !ok {
 		address = family
 	}
-	s.dev.Print(address, reconcile.LogLine{Time: time.Now(), Source: "workerd", Text: line})
+	said := reconcile.LogLine{Time: time.Now(), Source: "workerd", Text: line}
+	s.dev.Print(address, said)
+	if kept := s.kept.Load(); kept != nil {
+		for _, log := range *kept {
+			log.Write(said)
+		}
+	}
+}
+
+// listen opens the log of a Worker, before it prints. Which of several Workers a line is of the runtime does not tell: each has it in
+// its log. The lock is held.
+func (s *Session) listen(w Worker) error {
+	if s.logs[w.Name] != nil || w.Address == "" {
+		return nil
+	}
+	log, err := local.OpenLog(s.dev, w.Owner, w.Address)
+	if err != nil {
+		return fmt.Errorf("log: %w", err)
+	}
+	s.logs[w.Name] = log
+	s.keep()
+	return nil
+}
+
+// keep has the runtime's lines go to the logs that are open. The lock is held.
+func (s *Session) keep() {
+	open := slices.Collect(maps.Values(s.logs))
+	s.kept.Store(&open)
 }
 
 // shortestHidden is the length of the shortest value that is masked: one like "true" or "8080" is in every other line.
@@ -155,6 +195,9 @@ func (s *Session) Run(ctx context.Context, w Worker) (ran Worker, err error) {
 		defer s.mu.Unlock()
 		server, err := s.running(ctx)
 		if err != nil {
+			return err
+		}
+		if err := s.listen(w); err != nil {
 			return err
 		}
 		_, known := s.workers[w.Name]
@@ -237,6 +280,13 @@ func (s *Session) Stop(ctx context.Context, name string) error {
 		defer s.mu.Unlock()
 		delete(s.workers, name)
 		s.changed()
+		if log := s.logs[name]; log != nil {
+			delete(s.logs, name)
+			s.keep()
+			if err := log.Close(); err != nil {
+				return err
+			}
+		}
 		if s.server == nil {
 			return nil
 		}

@@ -1,10 +1,12 @@
 package workers
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"path"
 	"path/filepath"
@@ -33,6 +35,8 @@ const (
 
 // build is what a build says of itself: what wrangler.json has of the code, of static files, and of the runtime.
 type build struct {
+	// Folder has the modules, relative to the stack's directory, where code.build names another one.
+	Folder             string            `json:"folder,omitempty"`
 	Main               string            `json:"main"`
 	CompatibilityDate  string            `json:"compatibilityDate,omitempty"`
 	CompatibilityFlags []string          `json:"compatibilityFlags,omitempty"`
@@ -49,6 +53,11 @@ var ruleWords = map[string]string{"Text": "text", "Data": "data", "CompiledWasm"
 // readBuild reads the wrangler.json of a build. What it says of the environment is compared with what is declared.
 func readBuild(ctx context.Context, work reconcile.Workspace, folder string) (build, error) {
 	var b build
+	named := folder
+	folder, err := written(ctx, work, named)
+	if err != nil {
+		return b, err
+	}
 	file := filepath.Join(within(work.Dir, folder), buildFile)
 	work.Reads(file)
 	text, err := localfile.ReadAtMost(ctx, file, mostBuild)
@@ -82,6 +91,9 @@ func readBuild(ctx context.Context, work reconcile.Workspace, folder string) (bu
 		Main: path.Clean(config.Main), CompatibilityDate: config.CompatibilityDate, CompatibilityFlags: config.CompatibilityFlags,
 		SourceMap: config.UploadSourceMaps, Rules: map[string]string{}, names: boundNames(all),
 	}
+	if folder != named {
+		b.Folder = folder
+	}
 	for _, rule := range config.Rules {
 		for _, glob := range rule.Globs {
 			if word := ruleWords[rule.Type]; word != "" && path.Ext(glob) != "" {
@@ -105,6 +117,34 @@ func readBuild(ctx context.Context, work reconcile.Workspace, folder string) (bu
 	}
 	return b, nil
 }
+
+// written is the folder that a build wrote: of a project's folder, the one that is noted there for wrangler,
+// https://developers.cloudflare.com/workers/wrangler/configuration/#generated-wrangler-configuration.
+func written(ctx context.Context, work reconcile.Workspace, folder string) (string, error) {
+	note := filepath.Join(within(work.Dir, folder), filepath.FromSlash(deployNote))
+	text, err := localfile.ReadAtMost(ctx, note, mostBuild)
+	if errors.Is(err, fs.ErrNotExist) {
+		return folder, nil
+	}
+	if err != nil {
+		return "", err
+	}
+	work.Reads(note)
+	var config struct {
+		ConfigPath string `json:"configPath"`
+	}
+	if err := json.Unmarshal(text, &config); err != nil || config.ConfigPath == "" || path.IsAbs(config.ConfigPath) {
+		return "", &asset.PathError{Path: note, Problem: "it names no configPath beside it: build the project again"}
+	}
+	at := path.Join(folder, path.Dir(deployNote), path.Dir(filepath.ToSlash(config.ConfigPath)))
+	if !localfile.Within(within(work.Dir, folder), within(work.Dir, at)) {
+		return "", &asset.PathError{Path: note, Problem: "it names a configPath outside of " + folder}
+	}
+	return at, nil
+}
+
+// deployNote is where a build notes which configuration it wrote.
+const deployNote = ".wrangler/deploy/config.json"
 
 // boundNames are the names that a configuration of wrangler binds something to, sorted: each has a member "binding", but for
 // those of a few lists, which call it "name".
@@ -155,13 +195,13 @@ func prepareBuild(ctx context.Context, work reconcile.Workspace, want WorkerProp
 			"declare them in env: what wrangler.json binds a name to is not deployed")
 	}
 	if b.CompatibilityDate == "" && want.CompatibilityDate == "" {
-		return nil, &asset.PathError{Path: filepath.Join(want.Code.Build, buildFile), Problem: "it names no compatibility_date, and compatibilityDate is not declared"}
+		return nil, &asset.PathError{Path: filepath.Join(cmp.Or(b.Folder, want.Code.Build), buildFile), Problem: "it names no compatibility_date, and compatibilityDate is not declared"}
 	}
 	text, err := json.Marshal(b)
 	if err != nil {
 		return nil, err
 	}
-	return map[string]reconcile.Asset{buildAsset: {Digest: string(text), Path: within(work.Dir, want.Code.Build), Size: int64(len(text))}}, nil
+	return map[string]reconcile.Asset{buildAsset: {Digest: string(text), Path: within(work.Dir, cmp.Or(b.Folder, want.Code.Build)), Size: int64(len(text))}}, nil
 }
 
 func hasKey[V any](m map[string]V, key string) bool { _, ok := m[key]; return ok }
@@ -187,6 +227,7 @@ func (want WorkerProps) resolved(asset func(string) (reconcile.Asset, bool)) Wor
 	date, flags, files := want.ofBuild()
 	code := *want.Code
 	code.Main, code.SourceMap = b.Main, b.SourceMap
+	code.Build = cmp.Or(b.Folder, code.Build)
 	if len(code.Rules) == 0 {
 		code.Rules = b.Rules
 	}

@@ -54,10 +54,24 @@ type Code struct {
 	// Build is a folder that a framework's build wrote, relative to the stack's directory, with the wrangler.json that
 	// @cloudflare/vite-plugin writes (dist/NAME, build/server). That file says which modules there are, what the static files
 	// are and how they are served, and compatibilityDate and compatibilityFlags, where the program does not declare them.
-	// What it binds names to is not deployed: env declares every one of them. Default: none.
+	// What it binds names to is not deployed: env declares every one of them. The folder of the project will do too, where the build
+	// notes in its .wrangler/deploy/config.json what it wrote. Default: none.
 	Build string
+	// Serve is the dev server of the framework, which `athanor dev` runs in the place of what was built or bundled. Default: none.
+	Serve *Serve
 	// Script is the text of the only module. Default: none.
 	Script string
+}
+
+// Serve is the dev server of a framework. It has the bindings of the Worker as they are on this machine: by cloudflare() of
+// @cloudflare/vite-plugin, or by getPlatformProxy() of wrangler, which frameworks call. It sees changes of sources by itself.
+type Serve struct {
+	// Run is the command, which sh -c runs. $PORT is the port of 127.0.0.1 that it must listen at.
+	Run string `prop:"required"`
+	// Dir is the folder it runs in, relative to the stack's directory. Default: "", the stack's directory.
+	Dir string
+	// Env are variables added to those of `athanor dev`. Default: none.
+	Env map[string]string `prop:"masklive"`
 }
 
 // Bundle is a file in JavaScript or TypeScript with all that it imports.

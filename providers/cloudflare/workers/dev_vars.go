@@ -29,9 +29,12 @@ const mostVars = 1 << 20
 
 // prepareHere prepares a Worker, and finds the variables that are for this machine alone.
 func prepareHere(ctx context.Context, work reconcile.Workspace, want WorkerProps) (map[string]reconcile.Asset, error) {
-	all, err := prepareWorker(ctx, work, want)
-	if err != nil {
-		return nil, err
+	var all map[string]reconcile.Asset
+	if want.serve() == nil { // else nothing of what is built runs here
+		var err error
+		if all, err = prepareWorker(ctx, work, want); err != nil {
+			return nil, err
+		}
 	}
 	vars, err := findVars(ctx, work, want.Code)
 	if err != nil || vars.Path == "" {

@@ -16,14 +16,17 @@ import (
 	"github.com/athanor-dev/athanor/reconcile"
 )
 
-//go:embed worker_props.go binding_props.go assets_props.go code.go
+//go:embed worker_props.go binding_props.go assets_props.go code.go website_props.go
 var source embed.FS
 
 const workerType = cloudflare.WorkerType
 
 // Service is what this package offers.
 func Service() cloudflare.Service {
-	return cloudflare.Service{Kinds: []reconcile.Any{workerKind.Erase()}}
+	return cloudflare.Service{
+		Kinds:      []reconcile.Any{workerKind.Erase(), websiteKind().Erase()},
+		Constructs: map[string]athanor.Construct{websiteType: websiteConstruct()},
+	}
 }
 
 // NewWorker declares a Worker. Entries of env may be what constructors return: see [Env].

@@ -3,11 +3,17 @@ package workers
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
+	"iter"
+	"maps"
+	"regexp"
 	"slices"
+	"time"
 
 	"github.com/athanor-dev/athanor/providers/cloudflare/here"
 	"github.com/athanor-dev/athanor/providers/cloudflare/miniflare"
+	"github.com/athanor-dev/athanor/providers/local"
 	"github.com/athanor-dev/athanor/reconcile"
 	"github.com/athanor-dev/athanor/reconcile/kind"
 	"github.com/athanor-dev/athanor/reconcile/tree"
@@ -27,6 +33,10 @@ var localWorker = &kind.StateKind[WorkerProps, Worker]{
 	Read: func(_ context.Context, s workerSite, live *keptHere) error {
 		if s.Dev == nil {
 			return reconcile.ErrAbsent
+		}
+		if digest, runs := local.Served(s.Facts); runs {
+			live.Read = digest
+			return nil
 		}
 		session, err := here.Of(s.Facts)
 		if err != nil {
@@ -54,7 +64,13 @@ var localWorker = &kind.StateKind[WorkerProps, Worker]{
 				return err
 			}
 		}
+		if err := local.StopServing(ctx, s.Facts); err != nil { // and its log goes
+			return err
+		}
 		return here.RemoveObjects(s.Dev, s.Dir, s.Owner, name)
+	},
+	Logs: func(ctx context.Context, s workerSite, query kind.LogQuery) iter.Seq2[kind.LogLine, error] {
+		return local.Logs(ctx, s.Facts, query)
 	},
 	Props: workerTable, Default: workerKind.WithDefaults, Check: workerKind.CheckAll, Prepare: prepareHere, Files: workerKind.Files,
 	API: kind.API{Source: source},
@@ -73,14 +89,21 @@ func compareHere(d *kind.Diff[keptHere], want WorkerProps, live keptHere) {
 	} else {
 		reconcile.Value(d, "code", want.Code, live.Props.Code, run)
 	}
+	wants, had := want.serveEnv(), live.Props.serveEnv()
+	for _, name := range slices.Compact(slices.Sorted(slices.Values(slices.Concat(sortedKeys(wants), sortedKeys(had))))) {
+		reconcile.Value(d, tree.Path("code.serve.env").Key(name), wants[name], had[name], run)
+	}
 	here.Compare(d, want, live.Props, []string{"name"}, run, "code")
 }
 
 // digestHere tells code, static files and variables of this machine from others; known is false while something of them is not.
 func digestHere(want WorkerProps, asset func(string) (reconcile.Asset, bool)) (digest string, known bool) {
+	vars, _ := asset(varsAsset)
+	if serve := want.serve(); serve != nil {
+		return digestOf(serve.Run, serve.Dir, vars.Digest), true // its variables may be secret: they are compared one by one
+	}
 	code, known := want.Code.digest(asset)
 	files, too := want.Assets.filesDigest(asset)
-	vars, _ := asset(varsAsset)
 	return digestOf(code, files, vars.Digest), known && too
 }
 
@@ -92,7 +115,7 @@ func runHere(ctx context.Context, scope kind.Facts, name string, want WorkerProp
 	if err != nil {
 		return out, err
 	}
-	w := here.Worker{Address: scope.Address, Worker: miniflare.Worker{
+	w := here.Worker{Address: scope.Address, Owner: scope.Owner, Worker: miniflare.Worker{
 		Name: name, CompatibilityDate: want.CompatibilityDate, CompatibilityFlags: want.CompatibilityFlags,
 	}}
 	w.Digest, _ = digestHere(want, from(scope.Assets))
@@ -101,6 +124,19 @@ func runHere(ctx context.Context, scope kind.Facts, name string, want WorkerProp
 	}
 	if w.Bindings, w.Hidden, err = withVars(ctx, w.Bindings, scope.Assets); err != nil {
 		return out, err
+	}
+	if serve := want.serve(); serve != nil {
+		if err := s.Stop(ctx, name); err != nil { // what ran before the program named a dev server
+			return out, err
+		}
+		out.ETag, out.VersionID = w.Digest, w.Digest
+		out.URL, err = serveHere(ctx, scope, w, *serve, sortedKeys(want.DurableObjects))
+		return out, err
+	}
+	if _, serves := local.Served(scope); serves { // the program names no dev server any more
+		if err := local.StopServing(ctx, scope); err != nil {
+			return out, err
+		}
 	}
 	parts, err := modules(want.Code, scope.Assets)
 	if err != nil {
@@ -125,6 +161,61 @@ func runHere(ctx context.Context, scope kind.Facts, name string, want WorkerProp
 	ran, err := s.Run(ctx, w)
 	out.URL, out.ETag, out.VersionID = ran.URL, w.Digest, w.Digest
 	return out, err
+}
+
+// serve is the dev server that runs in the place of the code, nil without one.
+func (want WorkerProps) serve() *Serve {
+	if want.Code == nil {
+		return nil
+	}
+	return want.Code.Serve
+}
+
+// serveEnv are the variables of the dev server, none without one.
+func (want WorkerProps) serveEnv() map[string]string {
+	if serve := want.serve(); serve != nil {
+		return serve.Env
+	}
+	return nil
+}
+
+// serveReady is how long a dev server may take: it finds out first what the project imports.
+const serveReady = 2 * time.Minute
+
+// serveHere runs the dev server of a framework with the bindings of a Worker, and gives where it answers. Where there are bindings
+// it is ready when it has taken them.
+func serveHere(ctx context.Context, scope kind.Facts, w here.Worker, serve Serve, classes []string) (string, error) {
+	env, left, err := miniflare.Website(w.Worker, classes, here.DataOf(scope.Dev, scope.Dir, scope.Owner))
+	if err != nil {
+		return "", err
+	}
+	say := func(text string) {
+		scope.Dev.Print(scope.Address, reconcile.LogLine{Time: time.Now(), Source: reconcile.SourceAthanor, Text: text})
+	}
+	for _, name := range left {
+		say(name + " is not given to the dev server: a configuration of wrangler in the project may bind it")
+	}
+	hidden := w.Hidden
+	for _, b := range w.Bindings {
+		if b["type"] == "secret_text" {
+			hidden = append(hidden, fmt.Sprint(b["text"]))
+		}
+	}
+	maps.Copy(env, serve.Env)
+	ready := &local.Ready{Timeout: new(serveReady)}
+	if len(w.Bindings) > len(left) {
+		ready.Output = "^" + regexp.QuoteMeta(miniflare.Taken) + "$"
+	}
+	url, err := local.Serve(ctx, scope, local.ProcessProps{Run: serve.Run, Dir: serve.Dir, Env: env, Port: new(0), Ready: ready}, w.Digest, hidden)
+	if errors.Is(err, local.ErrNotReady) && ready.Output != "" {
+		err = reconcile.WithHint(err, "if it ran well, it took no bindings: cloudflare() of @cloudflare/vite-plugin and "+
+			"getPlatformProxy() of wrangler take them")
+	}
+	if err != nil {
+		return "", err
+	}
+	say("serves at " + url)
+	return url, nil
 }
 
 // noCode answers what no static file does.

@@ -11,6 +11,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/athanor-dev/athanor/adopt"
 	"github.com/athanor-dev/athanor/providers/cloudflare"
@@ -135,6 +136,10 @@ func observeWorker(ctx context.Context, site workerSite) (liveWorker, error) {
 	t, err := targetOf(site)
 	if err != nil {
 		return liveWorker{}, err
+	}
+	want := site.Want.resolved(from(site.Assets))
+	if text := dateWarning(site.Address, want.CompatibilityDate, want.CompatibilityFlags, time.Now()); text != "" {
+		cloudflare.Warn(site.Cloud, text)
 	}
 	live := liveWorker{target: t}
 	var answer json.RawMessage

@@ -238,7 +238,7 @@ func workerSuite() kindtest.Suite {
 			})},
 			{Name: "assets first", Props: with(plain(), obj{"assets": obj{"directory": "site", "runWorkerFirst": true}, "placement": obj{"host": "db.example:5432"}})},
 			{Name: "assets alone", Props: obj{"assets": obj{"directory": "site"}}},
-			{Name: "built", Props: obj{"code": obj{"build": "built"}, "env": obj{"CACHE": obj{"kv": cache}}}},
+			{Name: "built", Props: obj{"code": obj{"build": "built", "serve": obj{"run": "npx vite", "dir": "web", "env": obj{"MODE": "x"}}}, "env": obj{"CACHE": obj{"kv": cache}}}},
 			{Name: "script", Props: with(plain(), obj{"code": obj{"script": "export default { async fetch() { return new Response('hi') } }"}, "placement": obj{"region": "aws:eu-central-1"}})},
 		},
 		Hands:   hands(ws),
@@ -256,6 +256,7 @@ func workerSuite() kindtest.Suite {
 		Alias: map[tree.Path]tree.Path{"bindings": "env", "code": "assets"},
 		Open:  map[tree.Path]string{"routes": "Cloudflare tells of routes by zones alone: in one that nobody names they are not seen"},
 		Silent: map[tree.Path]string{
+			"code.serve":     "it runs in dev alone; TestServe changes what is given to it",
 			"deletedClasses": "it says what is to become of classes that are declared no longer",
 			"deletedSecrets": "it says what is to become of secrets that others have put there",
 			"forceDestroy":   "it is leave for a deletion",

@@ -1,0 +1,50 @@
+package kind
+
+import (
+	"context"
+	"fmt"
+	"reflect"
+
+	"github.com/athanor-dev/athanor/reconcile"
+	"github.com/athanor-dev/athanor/reconcile/props"
+)
+
+// Composite describes what a constructor declares as several resources of other kinds: its props and the attributes that others
+// may refer to. No graph has a resource of it, so that state, drift and adoption know the other kinds alone; one that somebody
+// writes into a graph is refused when it is planned.
+type Composite[P, A any] struct {
+	Type, Doc string
+	// Default fills in what is left out, nil for nothing. Check finds what is wrong with props as they were declared.
+	Default func(P) P
+	Check   func(P) error
+	// API is that of the kinds that it is declared as.
+	API API
+}
+
+// Erase hides the kind's types. What is wrong with the definition, Validate of the result reports.
+func (k Composite[P, A]) Erase() reconcile.Any {
+	d := common[P, A](k.tags, func(p P) P { return defaults(nil, k.Default, p) }, func(p P) error { return checked(nil, p, k.Check) })
+	refuse := fmt.Errorf("%s is no resource: its constructor, or a stack in YAML, declares others", k.Type)
+	d.Source = k.API.Source
+	d.Spec = func() reconcile.Spec {
+		return reconcile.Spec{
+			Type: k.Type, Doc: k.Doc, Recorded: true, Calls: k.API.Calls, Permissions: k.API.Permissions,
+			NewProps: func() any { return new(P) }, NewAttrs: func() any { return new(A) },
+		}
+	}
+	d.Observe = func(context.Context, *reconcile.Site) (any, error) { return nil, refuse }
+	d.Create = func(context.Context, *reconcile.Site, *reconcile.Creation) (any, error) { return nil, refuse }
+	d.Compare = func(*reconcile.Differences, any, any) {}
+	d.Attributes = func(any) any { return *new(A) }
+	d.Identity = func(any) string { return "" }
+	d.Delete = func(context.Context, *reconcile.Site) error { return refuse }
+	return reconcile.Run(d)
+}
+
+// tags finds what is missing in the definition. What tags say of props and attributes, the kinds that it is declared as do.
+func (k Composite[P, A]) tags() (reconcile.Tags, error) {
+	if err := missing([]need{{"Type", k.Type != ""}, {"Doc", k.Doc != ""}}); err != nil {
+		return reconcile.Tags{}, err
+	}
+	return reconcile.Tags{}, props.Check(reflect.TypeFor[P]())
+}
