@@ -435,6 +435,11 @@ func (s *seeds) foundBy(m mistake) string {
 			return by
 		}
 	}
+	if strings.Contains(m.sort, "default") {
+		if by, _ := s.run(".", "^TestDefaultsAreListed$", m.tags); by != "" {
+			return by
+		}
+	}
 	if *mistakesOf != "" && !*mistakesInSuites {
 		return ""
 	}
