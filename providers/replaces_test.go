@@ -8,15 +8,40 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/athanor-dev/athanor/reconcile"
+	"github.com/athanor-dev/athanor/reconcile/props"
 )
 
-var update = flag.Bool("update", false, "write testdata/replaces.txt anew; read it beside the service's documentation")
+var update = flag.Bool("update", false, "write testdata/replaces.txt and defaults.txt anew; read them beside the service's documentation")
 
 // TestReplacementsAreListed holds the props whose change replaces a resource to a list that people read. For kinds of AWS the
 // registry says so as well (TestReplacementsAgree); for all others a tag that was left out would change documentation,
 // plan and comparison alike.
 func TestReplacementsAreListed(t *testing.T) {
+	listed(t, "testdata/replaces.txt", func(kind string, f props.Field) string {
+		if !f.Replaces || strings.HasPrefix(kind, "aws.") {
+			return ""
+		}
+		return string(f.Path)
+	})
+}
+
+// TestDefaultsAreListed holds the defaults of all kinds to a list that people read: another one would change documentation, plan,
+// comparison and calls alike, and most services take it.
+func TestDefaultsAreListed(t *testing.T) {
+	listed(t, "testdata/defaults.txt", func(_ string, f props.Field) string {
+		if f.Default == "" || strings.HasPrefix(f.Default, "none") || strings.Contains(f.Default, " ") {
+			return "" // none, or a sentence of the comment
+		}
+		return fmt.Sprintf("%s=%s", f.Path, f.Default)
+	})
+}
+
+// listed compares a file with what is said of the fields of each kind, a line for each that something is said of.
+func listed(t *testing.T, file string, said func(kind string, f props.Field) string) {
+	t.Helper()
 	catalog, err := reconcile.NewCatalog(All()...)
 	if err != nil {
 		t.Fatal(err)
@@ -24,7 +49,7 @@ func TestReplacementsAreListed(t *testing.T) {
 	var have strings.Builder
 	for _, name := range catalog.Types() {
 		kind, exact := catalog.Kind(name)
-		if !exact || strings.HasPrefix(name, "aws.") {
+		if !exact {
 			continue
 		}
 		spec := kind.Spec()
@@ -32,17 +57,17 @@ func TestReplacementsAreListed(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v", spec.Type, err)
 		}
-		var replaces []string
-		for _, f := range fields {
-			if f.Replaces {
-				replaces = append(replaces, string(f.Path))
+		var all []string
+		for ; len(fields) > 0; fields = fields[1:] {
+			if text := said(name, fields[0]); text != "" {
+				all = append(all, text)
 			}
+			fields = append(fields, fields[0].Fields...)
 		}
-		if slices.Sort(replaces); len(replaces) > 0 {
-			fmt.Fprintf(&have, "%s: %s\n", spec.Type, strings.Join(replaces, " "))
+		if slices.Sort(all); len(all) > 0 {
+			fmt.Fprintf(&have, "%s: %s\n", spec.Type, strings.Join(all, " "))
 		}
 	}
-	const file = "testdata/replaces.txt"
 	if *update {
 		if err := os.WriteFile(file, []byte(have.String()), 0o644); err != nil {
 			t.Fatal(err)
@@ -52,7 +77,7 @@ func TestReplacementsAreListed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if have.String() != string(want) {
-		t.Errorf("the kinds say that these replace:\n%s\nand %s says:\n%s", have.String(), file, want)
+	if diff := cmp.Diff(string(want), have.String()); diff != "" {
+		t.Errorf("%s differs (-list +kinds):\n%s", file, diff)
 	}
 }
