@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/athanor-dev/athanor/providers/cloudflare/cloudflaretest"
 	"github.com/athanor-dev/athanor/statestore/postgres/pgtest"
 )
 
@@ -128,5 +129,42 @@ outputs: {schemas: "${schemas.schemas}"}
 	query := "select (select count(*) from pg_roles where rolname = $1) + (select count(*) from pg_namespace where nspname in ('web', 'more'))"
 	if err := pgtest.Connect(t, address).QueryRow(t.Context(), query, admin).Scan(&left); err != nil || left > 0 {
 		t.Errorf("%d objects are left (%v)", left, err)
+	}
+}
+
+// TestTerraformMovesAType adopts an object of a state file that version 4 of the real provider of Cloudflare wrote, where its type had another name.
+func TestTerraformMovesAType(t *testing.T) {
+	t.Parallel()
+	program, s := peer(t, "cloudflare"), cloudflaretest.Start(t)
+	base, zone := s.Env()["CLOUDFLARE_API_BASE_URL"], s.AddZone(s.Account, "shop.example")
+	made, _ := s.Do(t, "POST", "/zones/"+zone+"/dns_records", map[string]any{"type": "A", "name": "www.shop.example", "content": "192.0.2.1", "ttl": 300}).(map[string]any)
+	id := fmt.Sprint(made["id"])
+	w := newWorld(t, "")
+	w.env = append(w.env, "CLOUDFLARE_API_TOKEN="+s.Token, fmt.Sprintf(`ATHANOR_ALLOW=program=%s,identity={"base_url":%q},env=["CLOUDFLARE_API_TOKEN"]`, program, base))
+	w.write("old.tfstate", strings.NewReplacer("ID", id, "ZONE", zone).Replace(`{"version": 4, "terraform_version": "1.9.0", "serial": 1, "lineage": "a", "outputs": {}, "resources": [
+  {"mode": "managed", "type": "cloudflare_record", "name": "www", "provider": "provider[\"registry.terraform.io/cloudflare/cloudflare\"]", "instances": [
+    {"schema_version": 3, "private": "bnVsbA==", "attributes": {"id": "ID", "zone_id": "ZONE", "name": "www.shop.example", "hostname": "www.shop.example", "type": "A",
+     "value": "192.0.2.1", "content": "192.0.2.1", "ttl": 300, "priority": null, "proxied": false, "proxiable": true, "allow_overwrite": null, "comment": "", "tags": [],
+     "data": [], "metadata": {}, "created_on": "2026-01-02T03:04:05Z", "modified_on": "2026-01-02T03:04:05Z", "timeouts": null}}]}]}`))
+	w.write("athanor.yaml", `stack: dns
+providers: {cf: {terraform: cloudflare/cloudflare, path: `+program+`, config: {base_url: "`+base+`"}, env: [CLOUDFLARE_API_TOKEN]}}
+resources:
+  www:
+    kind: tf.cloudflare_dns_record
+    provider: cf
+    props: {zone_id: `+zone+`, name: www.shop.example, type: A, content: 192.0.2.1, ttl: 300}
+    options: {adopt: "tfstate:old.tfstate#cloudflare_record.www"}
+`)
+	if said := w.run(2, "plan"); !strings.Contains(said, "adopt") {
+		t.Errorf("the plan says\n%s", said)
+	}
+	w.run(0, "deploy", "--yes")
+	w.run(0, "plan")
+	if all, _ := s.Do(t, "GET", "/zones/"+zone+"/dns_records", nil).([]any); len(all) != 1 {
+		t.Errorf("%d records", len(all))
+	}
+	w.run(0, "destroy", "--yes")
+	if all, _ := s.Do(t, "GET", "/zones/"+zone+"/dns_records", nil).([]any); len(all) != 0 {
+		t.Errorf("destroy leaves %d records", len(all))
 	}
 }

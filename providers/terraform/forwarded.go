@@ -31,7 +31,7 @@ func (p *program) forwards() bool { return reconcile.HoldsToken(p.settings.Confi
 func (p *program) configured(config map[string]any) (*program, error) {
 	settings := p.settings
 	settings.Config = config
-	of, err := p.set.program(settings)
+	of, err := p.set.programOf(settings, true)
 	if err != nil {
 		return nil, err
 	}
@@ -40,7 +40,6 @@ func (p *program) configured(config map[string]any) (*program, error) {
 	if of.schema == nil {
 		of.schema = p.schema
 	}
-	of.forwarded = true
 	return of, nil
 }
 

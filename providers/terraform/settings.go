@@ -294,17 +294,20 @@ func newProviders() *providers {
 }
 
 // program is that of settings, one for all that have the same.
-func (s *providers) program(settings Settings) (*program, error) {
+func (s *providers) program(settings Settings) (*program, error) { return s.programOf(settings, false) }
+
+// programOf is that of settings whose configuration is their own, or came with an object.
+func (s *providers) programOf(settings Settings, forwarded bool) (*program, error) {
 	from, err := s.provenance(settings)
 	if err != nil {
 		return nil, err
 	}
-	key := fmt.Sprintf("%q %s %q", from.key(), tree.Digest(settings.Config), settings.Env)
+	key := fmt.Sprintf("%q %s %q %t", from.key(), tree.Digest(settings.Config), settings.Env, forwarded)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	p, ok := s.programs[key]
 	if !ok {
-		p = &program{set: s, settings: settings, from: from, label: strings.TrimSpace(settings.Terraform + " " + from.version())}
+		p = &program{set: s, settings: settings, forwarded: forwarded, from: from, label: strings.TrimSpace(settings.Terraform + " " + from.version())}
 		s.programs[key] = p
 	}
 	return p, nil

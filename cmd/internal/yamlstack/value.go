@@ -274,13 +274,6 @@ func (s *scope) plain(n *yaml.Node, what string) (string, bool) {
 	return "", false
 }
 
-// settled is a value that holds neither references nor secrets.
-func (s *scope) settled(n *yaml.Node, why string) any {
-	inner := *s
-	inner.known, inner.why = true, why
-	return inner.value(n)
-}
-
 var errBrackets = errors.New("text that looks like an encoded reference")
 
 // literal reports whether text may stand as it is: the brackets of tokens are reserved.
