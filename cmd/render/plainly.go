@@ -20,15 +20,19 @@ var plainly = []struct {
 	{regexp.MustCompile(`(?:openat|open|lstat|stat|fstatat|statat|unlinkat|mkdirat|mkdir|rmdir|readlink|readdirent|fdopendir|read|write|chmod|remove|` +
 		`truncate|fsync|sync|flock|chdir|fork/exec|CreateFile|GetFileAttributesEx) ([^:\n]+): (` + osReasons + `)`), "$1: $2"},
 	{regexp.MustCompile(`(?:rename|renameat|link|symlink) (/[^:\n]+?|\S+) (/[^:\n]+|\S+): (` + osReasons + `)`), "$1 to $2: $3"},
-	{regexp.MustCompile(`dial (?:tcp|udp|unix)[46]?(?: \S+)?: lookup (\S+?)(?: on \S+)?: (?:no such host|server misbehaving|Temporary failure in name resolution)`),
-		"the name $1 is not known (no such host)"},
+	{
+		regexp.MustCompile(`dial (?:tcp|udp|unix)[46]?(?: \S+)?: lookup (\S+?)(?: on \S+)?: (?:no such host|server misbehaving|Temporary failure in name resolution)`),
+		"the name $1 is not known (no such host)",
+	},
 	{regexp.MustCompile(`dial (?:tcp|udp|unix)[46]? (\S+): (?:connect: )?`), "cannot connect to $1: "},
 	{regexp.MustCompile(`listen (?:tcp|unix)[46]? (\S+): bind: `), "cannot listen on $1: "},
 	{regexp.MustCompile(`listen (?:tcp|unix)[46]?: (?:address (\S+): missing port in address|lookup (\S+?)(?: on \S+)?: .*)`), "cannot listen on $1$2: want HOST:PORT"},
 	{regexp.MustCompile(`listen (?:tcp|unix)[46]?: address (\S+): `), "cannot listen on $1: "},
 	{regexp.MustCompile(`(?:read|write) (?:tcp|udp|unix)[46]? (?:\S+->)?(\S+?): (?:read: |write: )?i/o timeout`), "no answer from $1 in time"},
-	{regexp.MustCompile(`(?:read|write) (?:tcp|udp|unix)[46]? (?:\S+->)?(\S+?): (?:read: |write: )?(connection reset by peer|broken pipe|use of closed network connection)`),
-		"the connection to $1 was cut ($2)"},
+	{
+		regexp.MustCompile(`(?:read|write) (?:tcp|udp|unix)[46]? (?:\S+->)?(\S+?): (?:read: |write: )?(connection reset by peer|broken pipe|use of closed network connection)`),
+		"the connection to $1 was cut ($2)",
+	},
 	{regexp.MustCompile(`(?:Get|Post|Put|Patch|Delete|Head) "([^"\s]+)": (?:net/http: |http: )?EOF\b`), "$1: the connection was closed without an answer"},
 	{regexp.MustCompile(`(?:Get|Post|Put|Patch|Delete|Head) "([^"\s]+)": `), "$1: "},
 	{regexp.MustCompile(`context deadline exceeded(?: \([^)]*\))?|net/http: TLS handshake timeout|\bi/o timeout|net/http: request canceled(?: \([^)]*\))?`), "no answer in time"},

@@ -211,7 +211,7 @@ func TestPanicInAHook(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer child.Close() //nolint:errcheck // it has ended
+	defer child.Close()
 	err = child.Functions(answer).Hooks["orders before 0"](t.Context(), engine.HookInfo{Address: "panic"})
 	if !errors.Is(err, errEnded) || !strings.Contains(err.Error(), "child_test.go:") || !strings.Contains(err.Error(), "panicked: it panics") {
 		t.Errorf("the hook says %v", err)
