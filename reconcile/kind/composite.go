@@ -23,7 +23,9 @@ type Composite[P, A any] struct {
 
 // Erase hides the kind's types. What is wrong with the definition, Validate of the result reports.
 func (k Composite[P, A]) Erase() reconcile.Any {
-	d := common[P, A](k.tags, func(p P) P { return defaults(nil, k.Default, p) }, func(p P) error { return checked(nil, p, k.Check) })
+	// What tags say of props and attributes, the kinds that it is declared as do.
+	tags := func() (reconcile.Tags, error) { return reconcile.Tags{}, k.Validate() }
+	d := common[P, A](tags, func(p P) P { return defaults(nil, k.Default, p) }, func(p P) error { return checked(nil, p, k.Check) })
 	refuse := fmt.Errorf("%s is no resource: its constructor, or a stack in YAML, declares others", k.Type)
 	d.Source = k.API.Source
 	d.Spec = func() reconcile.Spec {
@@ -41,10 +43,10 @@ func (k Composite[P, A]) Erase() reconcile.Any {
 	return reconcile.Run(d)
 }
 
-// tags finds what is missing in the definition. What tags say of props and attributes, the kinds that it is declared as do.
-func (k Composite[P, A]) tags() (reconcile.Tags, error) {
+// Validate finds what is missing in the definition.
+func (k Composite[P, A]) Validate() error {
 	if err := missing([]need{{"Type", k.Type != ""}, {"Doc", k.Doc != ""}}); err != nil {
-		return reconcile.Tags{}, err
+		return err
 	}
-	return reconcile.Tags{}, props.Check(reflect.TypeFor[P]())
+	return props.Check(reflect.TypeFor[P]())
 }

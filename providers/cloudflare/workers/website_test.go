@@ -90,8 +90,7 @@ func TestWebsiteWithoutConfiguration(t *testing.T) {
 func TestWebsiteHasAllOfAWorker(t *testing.T) {
 	t.Parallel()
 	worker, website := reflect.TypeFor[WorkerProps](), reflect.TypeFor[WebsiteProps]()
-	for i := range worker.NumField() {
-		field := worker.Field(i)
+	for field := range worker.Fields() {
 		if field.Name == "Code" || field.Name == "Assets" {
 			continue
 		}
