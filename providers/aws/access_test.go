@@ -103,7 +103,7 @@ func TestExactlyThePolicy(t *testing.T) {
 					{"update", func() *engine.Plan { return s.plan(program("second")) }},
 					{"destroy", s.planDestroy},
 				} {
-					policy := aws.LeastPolicy(step.plan().Needs(s.Context()))
+					policy := aws.LeastPolicy(engine.Needs(s.Context(), step.plan()))
 					if err := s.played.Allow(policy); err != nil {
 						s.Fatal(err)
 					}

@@ -96,12 +96,12 @@ func TestCallsAreFew(t *testing.T) {
 			return each(few, func(s *athanor.Stack, a string) {
 				acm.NewCertificate(s, a, acm.CertificateProps{Domain: a + ".shop.example", HostedZoneID: zone.ID})
 			})(s)
-		}, 3*few + 5, 15*few},
+		}, 3*few + 5, 15 * few},
 		"distributions": {each(few, func(s *athanor.Stack, a string) {
 			cloudfront.NewDistribution(s, a, cloudfront.DistributionProps{
 				Origins: map[string]cloudfront.Origin{"shop": {Domain: "shop.example"}}, Default: cloudfront.Behavior{Origin: "shop"},
 			})
-		}), 2*few + 5, 10*few},
+		}), 2*few + 5, 10 * few},
 		"keys":    {each(few, func(s *athanor.Stack, a string) { kms.NewKey(s, a, kms.KeyProps{}, athanor.AllowDelete()) }), 3*few + 5, 19*few + 20},
 		"buckets": {each(few, func(s *athanor.Stack, a string) { s3.NewBucket(s, a, s3.BucketProps{}) }), 12*few + 5, 45*few + 20},
 	} {
