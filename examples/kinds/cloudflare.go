@@ -94,6 +94,17 @@ func ruleset(s *athanor.Stack) error {
 	return nil
 }
 
+func cloudflareWebsite(s *athanor.Stack) error {
+	guests := kv.NewNamespace(s, "guests", kv.NamespaceProps{})
+	workers.NewWebsite(s, "site", workers.WebsiteProps{
+		Dir:        "project",
+		Build:      new("sh build.sh"),
+		Env:        workers.Env{"GUESTS": guests},
+		WorkersDev: true,
+	})
+	return nil
+}
+
 func worker(s *athanor.Stack) error {
 	db := d1.NewDatabase(s, "db", d1.DatabaseProps{Migrations: "migrations"})
 	workers.NewWorker(s, "web", workers.WorkerProps{

@@ -54,6 +54,7 @@ func Examples() []Example {
 		{"cloudflare.QueueConsumer", queueConsumer},
 		{"cloudflare.R2Bucket", r2Bucket},
 		{"cloudflare.Ruleset", ruleset},
+		{"cloudflare.Website", cloudflareWebsite},
 		{"cloudflare.Worker", worker},
 		{"cloudflare.WorkerDomain", workerDomain},
 		{"cloudflare.WorkerRoute", workerRoute},

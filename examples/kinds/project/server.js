@@ -1,0 +1,1 @@
+export default { fetch: async (_, env) => new Response(await env.GUESTS.get("last")) };
