@@ -355,8 +355,9 @@ func (l *list) configs(dir string, p tree.Path, path string) []string {
 // command runs, and what is read when the stack is read.
 func MorePaths(kind string) []tree.Path {
 	return map[string][]tree.Path{
-		"aws.Website": {"files"},
-		"local.File":  {"path"}, "local.Directory": {"path"}, "local.Command": {"dir"}, "local.Process": {"dir"},
+		"aws.Website": {"files"}, "cloudflare.Website": {"dir", "inputs"},
+		"cloudflare.Worker": {"code.serve.dir"}, "miniflare.Worker": {"code.serve.dir"},
+		"local.File": {"path"}, "local.Directory": {"path"}, "local.Command": {"dir"}, "local.Process": {"dir"},
 	}[kind]
 }
 
