@@ -85,9 +85,9 @@ func distribution(s *athanor.Stack) error {
 }
 
 func site(s *athanor.Stack) error {
-	zone := route53.NewHostedZone(s, "zone", route53.HostedZoneProps{Name: "shop.example"})
+	zone := route53.NewHostedZone(s, "zone", route53.HostedZoneProps{Name: "bakery.example"})
 	site := website.NewWebsite(s, "site", website.WebsiteProps{
-		Files: "pages", NotFound: "404.html", Domains: []string{"www.shop.example", "shop.example"}, HostedZoneID: zone.ID,
+		Files: "pages", NotFound: "404.html", Domains: []string{"www.bakery.example", "bakery.example"}, HostedZoneID: zone.ID,
 	})
 	s.Output("url", site.URL)
 	return nil
