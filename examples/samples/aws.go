@@ -11,6 +11,7 @@ import (
 	"github.com/athanor-dev/athanor/providers/aws/s3"
 	"github.com/athanor-dev/athanor/providers/aws/sns"
 	"github.com/athanor-dev/athanor/providers/aws/sqs"
+	"github.com/athanor-dev/athanor/providers/aws/website"
 )
 
 // Roles, policies and grants: `aws.iam.Role`, `aws.iam.Policy`
@@ -51,8 +52,15 @@ func aws3(s *athanor.Stack) error {
 	return nil
 }
 
-// Every other type
+// Websites: `aws.Website`
 func aws4(s *athanor.Stack) error {
+	site := website.NewWebsite(s, "site", website.WebsiteProps{Files: "dist", SinglePage: true, Immutable: []string{"assets/*"}})
+	s.Output("url", site.URL)
+	return nil
+}
+
+// Every other type
+func aws5(s *athanor.Stack) error {
 	vpc := ec2.NewVPC(s, "vpc", ec2.VPCProps{CidrBlock: "10.0.0.0/16"}) // providers/aws/cloudcontrol/typed/ec2
 	cloudcontrol.NewResource(s, "flow", "AWS::EC2::FlowLog", cloudcontrol.Props{"ResourceId": vpc.VpcId, "ResourceType": "VPC"})
 	return nil

@@ -23,7 +23,7 @@ func All() []Sample {
 	return slices.Concat(
 		on("authoring.md", Shop, authoring2, authoring3, authoring4, authoring5, authoring6, authoring7, authoring8, authoring9, authoring10,
 			authoring11, authoring12, authoring13, authoring14, authoring15, authoring16),
-		on("aws.md", aws1, aws2, aws3, aws4),
+		on("aws.md", aws1, aws2, aws3, aws4, aws5),
 		on("cloudflare-types.md", cloudflareTypes1),
 		on("cloudflare.md", cloudflare1),
 	)

@@ -223,7 +223,9 @@ func TestYAML(t *testing.T) {
 	for _, s := range all {
 		t.Run(s.String(), func(t *testing.T) {
 			t.Parallel()
-			file := filepath.Join(t.TempDir(), "athanor.yaml")
+			dir := t.TempDir()
+			built(t, dir)
+			file := filepath.Join(dir, "athanor.yaml")
 			loadText := func(text string, env ...string) {
 				t.Helper()
 				write(t, file, text)
@@ -287,6 +289,7 @@ func TestGo(t *testing.T) {
 			}
 			code[name] = rest
 			in := athanor.Input{Stack: "sample", Stage: "prod", Dir: t.TempDir()}
+			built(t, in.Dir)
 			first, err := athanor.Evaluate(have[i].Declare, in)
 			if err != nil {
 				t.Fatal(err)
@@ -311,6 +314,15 @@ func TestGo(t *testing.T) {
 			load(t, program, file)
 		})
 	}
+}
+
+// built writes what a build has written before a stack is read: a website lists its files then.
+func built(t *testing.T, dir string) {
+	t.Helper()
+	if err := os.Mkdir(filepath.Join(dir, "dist"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	write(t, filepath.Join(dir, "dist", "index.html"), "<h1>hello</h1>")
 }
 
 // spaced is a text as it is compared: without indentation, and with one space where gofmt aligns.
