@@ -54,7 +54,7 @@ func (a *app) history(c *cli.Context) error {
 		return err
 	}
 	if len(lines) == 0 && !a.asJSON {
-		fmt.Fprintf(a.err, "%s: state has no run\nnext:  athanor deploy --stage %s\n", s.stage, s.stage.Name)
+		fmt.Fprintf(a.err, "%s: state has no run\nnext:  %s\n", s.stage, firstDeploy(c))
 	}
 	if !a.asJSON {
 		a.style(a.out).Runs(a.out, lines)
@@ -64,6 +64,14 @@ func (a *app) history(c *cli.Context) error {
 		a.json(l)
 	}
 	return nil
+}
+
+// firstDeploy is the command that deploys the stage of a command line for the first time.
+func firstDeploy(c *cli.Context) string {
+	if stage := c.String("stage"); stage != "" {
+		return "athanor deploy --stage " + stage
+	}
+	return "athanor deploy"
 }
 
 // compareRuns shows what two runs did differently.

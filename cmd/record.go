@@ -132,7 +132,7 @@ func (a *app) stateList(c *cli.Context) error {
 		return nil
 	}
 	if len(rows) == 0 {
-		fmt.Fprintf(a.err, "%s: state is empty\nnext:  athanor deploy\n", s.stage)
+		fmt.Fprintf(a.err, "%s: state is empty\nnext:  %s\n", s.stage, firstDeploy(c))
 	}
 	a.style(a.out).Rows(a.out, rows, time.Now())
 	return nil

@@ -62,7 +62,7 @@ func (a *app) stateHistory(c *cli.Context) error {
 		return err
 	}
 	if len(versions) == 0 && !a.asJSON {
-		fmt.Fprintf(a.err, "%s: there is no state\nnext:  athanor deploy\n", s.stage)
+		fmt.Fprintf(a.err, "%s: there is no state\nnext:  %s\n", s.stage, firstDeploy(c))
 	}
 	lines := make([]render.Version, len(versions))
 	for i, v := range versions {

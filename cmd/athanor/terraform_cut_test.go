@@ -218,7 +218,7 @@ func TestTerraformCuts(t *testing.T) {
 		{"postgres", postgres, config, `
   app:   {kind: tf.postgresql_role, provider: it, props: {name: cut_app, login: true, password: TEXT}}
   shop:  {kind: tf.postgresql_database, provider: it, props: {name: cut_shop, owner: "${app.name}"}}
-  web:   {kind: tf.postgresql_schema, provider: it, props: {name: cut_web, owner: "${app.name}"}}
+  web:   {kind: tf.postgresql_schema, provider: it, props: {name: cut_web, owner: "${app.name}"}, options: {dependsOn: [shop]}} # or a cut before it might be one after shop
 `, "roles 1, databases 1, schemas 1", 3},
 	} {
 		t.Run(c.name, func(t *testing.T) {
