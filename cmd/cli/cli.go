@@ -13,6 +13,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	urfave "github.com/urfave/cli/v2"
 
@@ -155,14 +156,16 @@ func usageError(c *Context, err error, below bool) error {
 	if name, ok := strings.CutPrefix(text, "flag needs an argument: -"); ok {
 		text = "flag --" + name + " needs a value"
 	}
-	if m := badValue.FindStringSubmatch(text); m != nil {
+	if m := badValue().FindStringSubmatch(text); m != nil {
 		text = fmt.Sprintf("--%s %s: it is no %s", m[2], m[1], valueOf(c, m[2]))
 	}
 	return withFlagsHint(c, errors.New(strings.NewReplacer(" flag -", " flag --", " for -", " for --").Replace(text)))
 }
 
 // badValue finds a value that a flag does not take, and the flag.
-var badValue = regexp.MustCompile(`(?s)^invalid (?:boolean )?value "(.*)" for (?:flag )?-(\S+): .*$`)
+var badValue = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?s)^invalid (?:boolean )?value "(.*)" for (?:flag )?-(\S+): .*$`)
+})
 
 // valueOf says which values a flag takes.
 func valueOf(c *Context, name string) string {

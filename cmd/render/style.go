@@ -11,6 +11,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 	"unicode"
 	"unicode/utf8"
@@ -107,7 +108,9 @@ func text(v any) string {
 }
 
 // opaque finds what nobody reads: digests and base64.
-var opaque = regexp.MustCompile(`^(?:[a-z0-9]+:)?(?:[0-9a-f]{32,}|[A-Za-z0-9+/_-]{40,}={0,2})$`)
+var opaque = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^(?:[a-z0-9]+:)?(?:[0-9a-f]{32,}|[A-Za-z0-9+/_-]{40,}={0,2})$`)
+})
 
 // shortened cuts what may be cut to a number of columns, on a terminal: a digest in its middle, and code or a document, which has
 // several lines or would fill several.
@@ -115,7 +118,7 @@ func (s Style) shortened(text string, width int) string {
 	switch {
 	case s.Detailed || s.Width == 0 || columns(text) <= width:
 		return text
-	case opaque.MatchString(text), isDocument(text, width):
+	case opaque().MatchString(text), isDocument(text, width):
 		return middle(text, max(width, minValue))
 	}
 	return text

@@ -24,7 +24,9 @@ func newIgnored() *ignored { return &ignored{rules: map[string]asset.Ignore{}} }
 const ignoreFile = ".gitignore"
 
 // passing are what editors and version control leave in folders, in passing, and packages that npm installs.
-var passing = regexp.MustCompile(`^(node_modules|\.git|\.athanor|\.hg|\.svn|\.DS_Store|4913|.*~|\.#.*|#.*#|\..*\.sw[a-z]|.*\.tmp\.[0-9]+)$`)
+var passing = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^(node_modules|\.git|\.athanor|\.hg|\.svn|\.DS_Store|4913|.*~|\.#.*|#.*#|\..*\.sw[a-z]|.*\.tmp\.[0-9]+)$`)
+})
 
 // path reports that a path of a tree does not count: by its own name, or because a folder that it lies in does not.
 func (g *ignored) path(tree, full string) bool {
@@ -34,7 +36,7 @@ func (g *ignored) path(tree, full string) bool {
 	}
 	parts := strings.Split(filepath.ToSlash(rel), "/")
 	for i, name := range parts {
-		if passing.MatchString(name) || g.excluded(tree, parts[:i+1], i < len(parts)-1 || isDir(full)) {
+		if passing().MatchString(name) || g.excluded(tree, parts[:i+1], i < len(parts)-1 || isDir(full)) {
 			return true
 		}
 	}
