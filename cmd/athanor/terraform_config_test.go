@@ -5,7 +5,6 @@ package main
 import (
 	"crypto/rand"
 	"fmt"
-	"net/url"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -21,15 +20,10 @@ import (
 func TestTerraformConfigOfTheStack(t *testing.T) {
 	t.Parallel()
 	program := peer(t, "postgresql")
-	address := pgtest.Start(t).Database(t)
-	at, err := url.Parse(address)
-	if err != nil {
-		t.Fatal(err)
-	}
-	database, admin := strings.TrimPrefix(at.Path, "/"), "adm"+strings.ToLower(rand.Text()[:8])
-	port := forwarded(t, filepath.Join(at.Query().Get("host"), ".s.PGSQL.5432"))
-	root := fmt.Sprintf(`{"database":%q,"host":"127.0.0.1","port":%d,"sslmode":"disable","username":%q}`, database, port, pgtest.Superuser)
-	inner := fmt.Sprintf(`{"database":%q,"host":"127.0.0.1","password":"${admin.password}","port":%d,"sslmode":"disable","username":"${admin.name}"}`, database, port)
+	db := newDatabase(t)
+	address, database, admin := db.address.String(), db.name, "adm"+strings.ToLower(rand.Text()[:8])
+	root := db.config()
+	inner := fmt.Sprintf(`{"database":%q,"host":"127.0.0.1","password":"${admin.password}","port":%d,"sslmode":"disable","username":"${admin.name}"}`, database, db.port)
 	secret := strings.Replace(root, `"port"`, `"password":"${secret.pg}","port"`, 1) // the server asks its superuser for no password
 	w := newWorld(t, "")
 	first, second := "s3cr3t-"+rand.Text(), "0ther-"+rand.Text()

@@ -184,13 +184,8 @@ func quiet(t *testing.T, conn *pgx.Conn) {
 func TestTerraformCuts(t *testing.T) {
 	t.Parallel()
 	postgres, files := peer(t, "postgresql"), peer(t, "local")
-	address := pgtest.Start(t).Database(t)
-	at, err := url.Parse(address)
-	if err != nil {
-		t.Fatal(err)
-	}
-	port := forwarded(t, filepath.Join(at.Query().Get("host"), ".s.PGSQL.5432"))
-	config := fmt.Sprintf(`{"database":%q,"host":"127.0.0.1","port":%d,"sslmode":"disable","username":%q}`, strings.TrimPrefix(at.Path, "/"), port, pgtest.Superuser)
+	db := newDatabase(t)
+	address, config := db.address.String(), db.config()
 	cutter, err := exec.LookPath("athanor-cut")
 	if err != nil {
 		t.Fatal(err)

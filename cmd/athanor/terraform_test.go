@@ -204,14 +204,9 @@ func TestTerraformProviderRefuses(t *testing.T) {
 func TestTerraformPostgres(t *testing.T) {
 	t.Parallel()
 	program := peer(t, "postgresql")
-	address := pgtest.Start(t).Database(t)
-	at, err := url.Parse(address)
-	if err != nil {
-		t.Fatal(err)
-	}
-	database, role := strings.TrimPrefix(at.Path, "/"), "app"+strings.ToLower(rand.Text()[:8])
-	port := forwarded(t, filepath.Join(at.Query().Get("host"), ".s.PGSQL.5432"))
-	config := fmt.Sprintf(`{"database":%q,"host":"127.0.0.1","port":%d,"sslmode":"disable","username":%q}`, database, port, pgtest.Superuser)
+	db := newDatabase(t)
+	address, database, role := db.address.String(), db.name, "app"+strings.ToLower(rand.Text()[:8])
+	config := db.config()
 	w := newWorld(t, "")
 	run := func(want int, args ...string) string {
 		t.Helper()
@@ -264,6 +259,27 @@ resources:
 	if n := roles(); n != 0 {
 		t.Errorf("destroy leaves %d roles", n)
 	}
+}
+
+// database is one of its own on a PostgreSQL server, which a port of this machine leads to.
+type database struct {
+	address *url.URL
+	name    string
+	port    int
+}
+
+func newDatabase(t *testing.T) database {
+	t.Helper()
+	address, err := url.Parse(pgtest.Start(t).Database(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return database{address, strings.TrimPrefix(address.Path, "/"), forwarded(t, filepath.Join(address.Query().Get("host"), ".s.PGSQL.5432"))}
+}
+
+// config is the configuration of a provider that reaches the database as its superuser.
+func (d database) config() string {
+	return fmt.Sprintf(`{"database":%q,"host":"127.0.0.1","port":%d,"sslmode":"disable","username":%q}`, d.name, d.port, pgtest.Superuser)
 }
 
 // forwarded is a port of this machine that leads to a socket: the provider knows ports alone.
@@ -380,25 +396,20 @@ outputs: {hex: "${id.hex}"}
 // sign in to its database with its password, and nothing is left.
 func TestTerraformExample(t *testing.T) {
 	t.Parallel()
-	program, server := peer(t, "postgresql"), pgtest.Start(t)
-	at, err := url.Parse(server.Database(t))
-	if err != nil {
-		t.Fatal(err)
-	}
-	port := forwarded(t, filepath.Join(at.Query().Get("host"), ".s.PGSQL.5432"))
+	program, db := peer(t, "postgresql"), newDatabase(t)
 	text, err := os.ReadFile("../../examples/postgres/athanor.yaml")
 	if err != nil {
 		t.Fatal(err)
 	}
 	w := newWorld(t, string(text))
 	w.env = append(w.env, "ATHANOR_PROVIDER_MIRROR="+mirrorOf(t, "cyrilgdn/postgresql", "1.26.0", program), "XDG_CACHE_HOME="+t.TempDir(),
-		"PGHOST=127.0.0.1", fmt.Sprintf("PGPORT=%d", port), "PGUSER="+pgtest.Superuser, "PGSSLMODE=disable")
+		"PGHOST=127.0.0.1", fmt.Sprintf("PGPORT=%d", db.port), "PGUSER="+pgtest.Superuser, "PGSSLMODE=disable")
 	name := "ex" + strings.ToLower(rand.Text()[:8])
 	w.run(0, "allow", "--yes", "--config", "name="+name)
 	w.run(0, "deploy", "--yes", "--config", "name="+name)
 	w.run(0, "plan", "--config", "name="+name)
 	password := strings.TrimSpace(w.run(0, "output", "password", "--reveal"))
-	as := *at
+	as := *db.address
 	as.User, as.Path = url.UserPassword(name+"_app", password), "/"+name
 	conn := pgtest.Connect(t, as.String())
 	var user, database string
@@ -411,7 +422,7 @@ func TestTerraformExample(t *testing.T) {
 	w.run(0, "destroy", "--yes", "--config", "name="+name)
 	var left int
 	query := "select (select count(*) from pg_roles where rolname like $1) + (select count(*) from pg_database where datname like $1)"
-	if err := pgtest.Connect(t, at.String()).QueryRow(t.Context(), query, name+"%").Scan(&left); err != nil || left > 0 {
+	if err := pgtest.Connect(t, db.address.String()).QueryRow(t.Context(), query, name+"%").Scan(&left); err != nil || left > 0 {
 		t.Errorf("destroy leaves %d (%v)", left, err)
 	}
 }
@@ -526,14 +537,9 @@ func TestTerraformFinds(t *testing.T) {
 	t.Run("postgresql", func(t *testing.T) {
 		t.Parallel()
 		program := peer(t, "postgresql")
-		address := pgtest.Start(t).Database(t)
-		at, err := url.Parse(address)
-		if err != nil {
-			t.Fatal(err)
-		}
-		database, prefix := strings.TrimPrefix(at.Path, "/"), "find"+strings.ToLower(rand.Text()[:8])
-		port := forwarded(t, filepath.Join(at.Query().Get("host"), ".s.PGSQL.5432"))
-		config := fmt.Sprintf(`{"database":%q,"host":"127.0.0.1","port":%d,"sslmode":"disable","username":%q}`, database, port, pgtest.Superuser)
+		db := newDatabase(t)
+		database, prefix := db.name, "find"+strings.ToLower(rand.Text()[:8])
+		config := db.config()
 		w := newWorld(t, strings.NewReplacer("PROGRAM", program, "CONFIG", config, "NAME", prefix, "DATABASE", database).Replace(`stack: finds
 providers: {db: {terraform: cyrilgdn/postgresql, path: PROGRAM, config: CONFIG}}
 resources:
@@ -676,13 +682,8 @@ func absoluteOf(t *testing.T, path string) string {
 func TestTerraformMovesIn(t *testing.T) {
 	t.Parallel()
 	program := peer(t, "postgresql")
-	address := pgtest.Start(t).Database(t)
-	at, err := url.Parse(address)
-	if err != nil {
-		t.Fatal(err)
-	}
-	database, role := strings.TrimPrefix(at.Path, "/"), "move"+strings.ToLower(rand.Text()[:8])
-	port := forwarded(t, filepath.Join(at.Query().Get("host"), ".s.PGSQL.5432"))
+	db := newDatabase(t)
+	address, database, role := db.address.String(), db.name, "move"+strings.ToLower(rand.Text()[:8])
 	pgtest.Exec(t, address, "create role "+role+" login password 'correct-horse' connection limit 3")
 	pgtest.Exec(t, address, "create role "+role+"_reader")
 	pgtest.Exec(t, address, "grant connect on database "+database+" to "+role+"_reader")
@@ -730,7 +731,7 @@ func TestTerraformMovesIn(t *testing.T) {
 			t.Errorf("there is no %s in\n%s", want, program)
 		}
 	}
-	config := fmt.Sprintf(`{"database":%q,"host":"127.0.0.1","port":%d,"sslmode":"disable","username":%q}`, database, port, pgtest.Superuser)
+	config := db.config()
 	w.write("athanor.yaml", strings.Replace(text, "terraform: cyrilgdn/postgresql\n", "terraform: cyrilgdn/postgresql\n    config: "+config+"\n", 1))
 	allow = append(allow, "--allow", "identity="+config)
 	var plan struct {

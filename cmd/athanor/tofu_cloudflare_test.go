@@ -19,14 +19,7 @@ import (
 func TestRealCloudflareZeroTrust(t *testing.T) {
 	server := cloudflaretest.Start(t)
 	zone := server.AddZone(server.Account, "example.com")
-	p := newTofu(t)
-	for name, value := range server.Env() {
-		p.env = append(p.env, name+"="+value)
-	}
-	p.env = append(p.env, "CLOUDFLARE_BASE_URL="+server.URL)
-	if err := os.Mkdir(filepath.Join(p.dir, "edge"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	p := newTofuOf(t, server, "edge")
 	p.write("edge/main.tf", `terraform {
   required_providers {
     cloudflare = {

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -362,17 +361,12 @@ func (w *cutWorld) files(t *testing.T) *cutSet {
 // database is a set in a database of its own, and what counts in it by a query of a prefix.
 func (w *cutWorld) database(t *testing.T, query string) (set *cutSet, name, address string) {
 	t.Helper()
-	address = pgtest.Start(t).Database(t)
-	at, err := url.Parse(address)
-	if err != nil {
-		t.Fatal(err)
-	}
-	port := forwarded(t, filepath.Join(at.Query().Get("host"), ".s.PGSQL.5432"))
+	db := newDatabase(t)
+	name, address = db.name, db.address.String()
 	conn := pgtest.Connect(t, address)
-	name = strings.TrimPrefix(at.Path, "/")
 	return &cutSet{
 		source: "cyrilgdn/postgresql", id: noID,
-		config: map[string]any{"database": name, "host": "127.0.0.1", "port": port, "sslmode": "disable", "username": pgtest.Superuser},
+		config: map[string]any{"database": name, "host": "127.0.0.1", "port": db.port, "sslmode": "disable", "username": pgtest.Superuser},
 		quiet:  func() { quiet(t, conn) },
 		have: func(_, prefix string) (n int) {
 			if err := conn.QueryRow(context.Background(), query, prefix).Scan(&n); err != nil {

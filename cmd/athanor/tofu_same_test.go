@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"net/url"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -518,13 +517,8 @@ func TestRealTofuMakesTheSame(t *testing.T) {
 		}
 	})
 	t.Run("postgresql", func(t *testing.T) {
-		address := pgtest.Start(t).Database(t)
-		at, err := url.Parse(address)
-		if err != nil {
-			t.Fatal(err)
-		}
-		port := forwarded(t, filepath.Join(at.Query().Get("host"), ".s.PGSQL.5432"))
-		config := fmt.Sprintf(`{"database":%q,"host":"127.0.0.1","port":%d,"sslmode":"disable","username":%q}`, strings.TrimPrefix(at.Path, "/"), port, pgtest.Superuser)
+		db := newDatabase(t)
+		address, config := db.address.String(), db.config()
 		a := begin(t, "postgresql", "PROGRAM", filepath.Join(peers, "terraform-provider-postgresql"), "CONFIG", config)
 		a.allow = append(a.allow, "--allow", "identity="+config)
 		maps.Copy(rows, a.rows())

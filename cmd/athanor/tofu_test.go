@@ -42,6 +42,20 @@ func newTofu(t *testing.T) *tofu {
 	return p
 }
 
+// newTofuOf is tofu with a folder in it, and what the provider of Cloudflare asks of a server.
+func newTofuOf(t *testing.T, server *cloudflaretest.Server, folder string) *tofu {
+	t.Helper()
+	p := newTofu(t)
+	for name, value := range server.Env() {
+		p.env = append(p.env, name+"="+value)
+	}
+	p.env = append(p.env, "CLOUDFLARE_BASE_URL="+server.URL)
+	if err := os.Mkdir(filepath.Join(p.dir, folder), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
 // tofu runs it in a folder.
 func (p *tofu) tofu(folder string, args ...string) {
 	p.t.Helper()
@@ -249,14 +263,7 @@ func TestRealTofuReadsOutputs(t *testing.T) {
 func TestRealCloudflareProvider(t *testing.T) {
 	server := cloudflaretest.Start(t)
 	zone := server.AddZone(server.Account, "example.com")
-	p := newTofu(t)
-	for name, value := range server.Env() {
-		p.env = append(p.env, name+"="+value)
-	}
-	p.env = append(p.env, "CLOUDFLARE_BASE_URL="+server.URL)
-	if err := os.Mkdir(filepath.Join(p.dir, "shop"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	p := newTofuOf(t, server, "shop")
 	p.write("shop/worker.js", "export default { fetch() { return new Response('hello') } }\n")
 	p.write("shop/main.tf", `terraform {
   required_providers {
