@@ -17,7 +17,10 @@ type fileNames struct {
 // caller is the nearest line of the calling stack that is not of this module. Examples and tests of the module
 // count as programs.
 func (n fileNames) caller() string {
-	at, _ := n.calling()
+	if n.at != nil {
+		return n.at()
+	}
+	at, _ := n.nearest()
 	return at
 }
 
@@ -27,18 +30,26 @@ func (n fileNames) calling() (at, by string) {
 		at = n.at()
 		return at, at
 	}
+	at, function := n.nearest()
+	if function == "" {
+		return at, at
+	}
+	return at, strings.NewReplacer("(*", "", ")", "").Replace(function[strings.LastIndexByte(function, '/')+1:]) + ", " + at
+}
+
+// nearest is the nearest line that is not of this module, and the function of the module that is called there, "" for none.
+func (n fileNames) nearest() (at, function string) {
 	var pcs [24]uintptr
-	frames := runtime.CallersFrames(pcs[:runtime.Callers(2, pcs[:])])
+	frames := runtime.CallersFrames(pcs[:runtime.Callers(3, pcs[:])])
 	for {
 		f, more := frames.Next()
 		if f.File != "" && !within(f.Function, f.File) {
-			at = n.short(f.File) + ":" + strconv.Itoa(f.Line)
-			return at, by + at
+			return n.short(f.File) + ":" + strconv.Itoa(f.Line), function
 		}
 		if !more {
 			return "", ""
 		}
-		by = strings.NewReplacer("(*", "", ")", "").Replace(f.Function[strings.LastIndexByte(f.Function, '/')+1:]) + ", "
+		function = f.Function
 	}
 }
 
