@@ -53,19 +53,19 @@ type (
 	Event = plan.Event
 	// EventType is [plan.EventType].
 	EventType = plan.EventType
-	// Funcs is [plan.Funcs].
+	// Funcs is [planner.Funcs].
 	Funcs = planner.Funcs
-	// Graph is [plan.Graph].
+	// Graph is [planner.Graph].
 	Graph = planner.Graph
 	// GraphError is [plan.GraphError].
 	GraphError = plan.GraphError
 	// HalfMovedError is [plan.HalfMovedError].
 	HalfMovedError = plan.HalfMovedError
-	// HookInfo is [plan.HookInfo].
+	// HookInfo is [planner.HookInfo].
 	HookInfo = planner.HookInfo
 	// Left is [plan.Left].
 	Left = plan.Left
-	// Orphans is [plan.Orphans].
+	// Orphans is [planner.Orphans].
 	Orphans = planner.Orphans
 	// OutputChange is [plan.OutputChange].
 	OutputChange = plan.OutputChange
@@ -79,21 +79,21 @@ type (
 	Problem = plan.Problem
 	// ProblemGroup is [plan.ProblemGroup].
 	ProblemGroup = plan.ProblemGroup
-	// Reading is [plan.Reading].
+	// Reading is [planner.Reading].
 	Reading = planner.Reading
 	// Reason is [plan.Reason].
 	Reason = plan.Reason
 	// RefusedError is [plan.RefusedError].
 	RefusedError = plan.RefusedError
-	// Scan is [plan.Scan].
+	// Scan is [planner.Scan].
 	Scan = planner.Scan
-	// ScanOptions is [plan.ScanOptions].
+	// ScanOptions is [planner.ScanOptions].
 	ScanOptions = planner.ScanOptions
 	// Source is [plan.Source].
 	Source = plan.Source
 	// StaleError is [plan.StaleError].
 	StaleError = plan.StaleError
-	// Standing is [plan.Standing].
+	// Standing is [planner.Standing].
 	Standing = planner.Standing
 	// Status is [plan.Status].
 	Status = plan.Status
@@ -101,11 +101,11 @@ type (
 	Summary = plan.Summary
 	// Take is [plan.Take].
 	Take = plan.Take
-	// Thing is [plan.Thing].
+	// Thing is [planner.Thing].
 	Thing = planner.Thing
 	// Violation is [plan.Violation].
 	Violation = plan.Violation
-	// Warm is [plan.Warm].
+	// Warm is [planner.Warm].
 	Warm = planner.Warm
 )
 
@@ -166,7 +166,7 @@ const (
 	StatusInterrupted = plan.StatusInterrupted
 )
 
-// Whose an object is that no entry has, see [plan.Standing].
+// Whose an object is that no entry has, see [planner.Standing].
 const (
 	StandingOurs      = planner.StandingOurs
 	StandingAdoptable = planner.StandingAdoptable
