@@ -348,7 +348,10 @@ func (a *app) reportAdoption(r adoptedStack) {
 	for _, e := range r.Objects {
 		id := ""
 		if e.ID != "" {
-			id = " (" + strings.Trim(onOneLine(e.ID), "()") + ")" // "(secret)" has them already
+			id = " (" + onOneLine(e.ID) + ")"
+			if e.ID == from.Hidden {
+				id = " " + e.ID
+			}
 		}
 		switch e.Outcome {
 		case from.Unmapped:

@@ -17,6 +17,9 @@ type SecretPlace struct {
 	Why    string `json:"why"`
 }
 
+// Hidden stands for a secret in a report.
+const Hidden = "(secret)"
+
 // Entry says what became of one object of the source.
 type Entry struct {
 	// Source is its address there.

@@ -82,6 +82,25 @@ func (o *object) note(i *instance, attr, text string) {
 	o.notes = append(o.notes, from.Note{Field: i.address() + "." + attr, Outcome: from.Unsupported, Text: text})
 }
 
+// eachObject is a value with every object in it changed, the inner ones first.
+func eachObject(v any, change func(values) values) any {
+	switch v := v.(type) {
+	case []any:
+		all := make([]any, len(v))
+		for n, x := range v {
+			all[n] = eachObject(x, change)
+		}
+		return all
+	case values:
+		all := values{}
+		for name, x := range v {
+			all[name] = eachObject(x, change)
+		}
+		return change(all)
+	}
+	return v
+}
+
 // blocks are the blocks of an attribute.
 func blocks(v any) []values {
 	switch v := v.(type) {

@@ -1,6 +1,7 @@
 package terraform
 
 import (
+	"cmp"
 	"errors"
 	"maps"
 	"slices"
@@ -68,22 +69,12 @@ var edgeBlocks = []string{"default_cache_behavior", "viewer_certificate", "custo
 
 // edgeConfig is the configuration of a distribution as Terraform writes it.
 func edgeConfig(v any) any {
-	switch v := v.(type) {
-	case []any:
-		all := make([]any, len(v))
-		for n, x := range v {
-			all[n] = edgeConfig(x)
-		}
-		return all
-	case values:
+	return eachObject(v, func(config values) values {
 		all := values{}
-		for name, x := range v {
-			to, ok := edgeNames[name]
-			if !ok {
-				to = snake(name)
-			}
-			if all[to] = edgeConfig(x); slices.Contains(edgeBlocks, to) {
-				all[to] = []any{all[to]}
+		for name, x := range config {
+			to := cmp.Or(edgeNames[name], snake(name))
+			if all[to] = x; slices.Contains(edgeBlocks, to) {
+				all[to] = []any{x}
 			}
 		}
 		if all["target_origin_id"] != nil { // a behavior, with what CloudFormation has by default
@@ -95,8 +86,7 @@ func edgeConfig(v any) any {
 			all["compress"] = textOf(all["compress"]) == "true"
 		}
 		return all
-	}
-	return v
+	})
 }
 
 // stackDistribution makes a distribution of the kind of its own, where that has all that is set.

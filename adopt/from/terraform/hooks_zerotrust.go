@@ -143,17 +143,8 @@ func tunnelConfiguration(d *draft, o *object, i *instance) error {
 
 // inSeconds is a value with texts that are times as numbers of seconds, under names that say so.
 func inSeconds(v any) any {
-	switch v := v.(type) {
-	case []any:
-		all := make([]any, len(v))
-		for n, x := range v {
-			all[n] = inSeconds(x)
-		}
-		return all
-	case values:
-		all := values{}
-		for name, x := range v {
-			all[name] = inSeconds(x)
+	return eachObject(v, func(all values) values {
+		for name, x := range all {
 			if text, ok := x.(string); ok && (strings.HasSuffix(name, "_timeout") || name == "tcp_keep_alive") {
 				if t, err := time.ParseDuration(text); err == nil {
 					all[name] = json.Number(strconv.FormatInt(int64(t/time.Second), 10))
@@ -161,8 +152,7 @@ func inSeconds(v any) any {
 			}
 		}
 		return all
-	}
-	return v
+	})
 }
 
 // pageRule declares the target and the actions of a page rule, which the API has as lists. The source is
@@ -316,21 +306,8 @@ func dnssec(_ *draft, o *object, _ *instance) error {
 
 // withoutNull leaves out what is null in maps: providers write it where nothing is set.
 func withoutNull(v any) any {
-	switch v := v.(type) {
-	case []any:
-		all := make([]any, len(v))
-		for n, x := range v {
-			all[n] = withoutNull(x)
-		}
+	return eachObject(v, func(all values) values {
+		maps.DeleteFunc(all, func(_ string, x any) bool { return x == nil })
 		return all
-	case values:
-		all := values{}
-		for name, x := range v {
-			if x != nil {
-				all[name] = withoutNull(x)
-			}
-		}
-		return all
-	}
-	return v
+	})
 }

@@ -280,11 +280,11 @@ func named(root any, steps []tree.Step) string {
 // hidden is text without the secrets in it, for reports.
 func (s *secrets) hidden(text string) string {
 	if s.byValue[text] != nil || secretShape().MatchString(text) {
-		return "(secret)"
+		return from.Hidden
 	}
 	for _, value := range s.inside {
 		if strings.Contains(text, value) {
-			text = strings.ReplaceAll(text, value, "(secret)")
+			text = strings.ReplaceAll(text, value, from.Hidden)
 		}
 	}
 	return text
