@@ -6,7 +6,6 @@ import (
 
 	"github.com/athanor-dev/athanor/providers/aws/cloudcontrol/registry"
 	"github.com/athanor-dev/athanor/reconcile"
-	"github.com/athanor-dev/athanor/reconcile/token"
 	"github.com/athanor-dev/athanor/reconcile/tree"
 )
 
@@ -94,7 +93,7 @@ func (c *comparing) value(n *registry.Node, path, pattern tree.Path, want, have,
 	switch {
 	case c.covers(n, pattern, want, have, had):
 		c.state(path, pattern, have, have)
-	case have == nil && c.fixed(pattern) && (!c.recorded || tree.Equal(want, had)) && !hasToken(want):
+	case have == nil && c.fixed(pattern) && (!c.recorded || tree.Equal(want, had)) && !reconcile.HoldsToken(want):
 		// The service does not show it. What it was made with is all that is known.
 	default:
 		c.state(path, pattern, want, have)
@@ -147,14 +146,4 @@ func (c *comparing) written(n *registry.Node, path, pattern tree.Path, want any)
 			c.written(n.Items, path.Index(i), pattern.Any(), e)
 		}
 	}
-}
-
-func hasToken(v any) bool {
-	found := false
-	tree.Walk(v, func(_ tree.Path, x any) bool {
-		s, ok := x.(string)
-		found = found || ok && token.Has(s)
-		return !found
-	})
-	return found
 }

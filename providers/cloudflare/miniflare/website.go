@@ -101,7 +101,13 @@ func storage(data string) (state string, err error) {
 var wranglers = map[string]func(config, b map[string]any){
 	"kv_namespace": listed("kv_namespaces", "binding", map[string]string{"namespace_id": "id"}),
 	"d1":           listed("d1_databases", "binding", map[string]string{"id": "database_id", "database_id": "database_id"}),
-	"r2_bucket":    listed("r2_buckets", "binding", map[string]string{"bucket_name": "bucket_name"}),
+	"r2_bucket": func(config, b map[string]any) {
+		name := text(b, "bucket_name")
+		if place := text(b, "jurisdiction"); place != "" && place != "default" {
+			name = place + "." + name // each jurisdiction has names of its own
+		}
+		listed("r2_buckets", "binding", map[string]string{"bucket_name": "bucket_name"})(config, map[string]any{"name": b["name"], "bucket_name": name})
+	},
 	"queue": inside("queues", "producers", "binding", map[string]string{
 		"queue_name": "queue", "delivery_delay": "delivery_delay",
 	}),
@@ -130,9 +136,6 @@ func listed(list, name string, members map[string]string) func(config, b map[str
 			if value, ok := b[from]; ok {
 				one[members[from]] = value
 			}
-		}
-		if place := text(b, "jurisdiction"); place != "" && place != "default" {
-			one["bucket_name"] = place + "." + text(b, "bucket_name") // each jurisdiction has names of its own
 		}
 		all, _ := config[list].([]any)
 		config[list] = append(all, one)

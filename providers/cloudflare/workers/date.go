@@ -24,7 +24,7 @@ func dateWarning(address, date string, flags []string, now time.Time) string {
 	switch {
 	case at.After(now.Add(24 * time.Hour)): // somewhere it may be tomorrow
 		return fmt.Sprintf("%s: compatibilityDate %s is to come: Cloudflare refuses the code until then", address, date)
-	case date < bareNames && hasFlag(flags, "nodejs_compat") && !hasFlag(flags, "nodejs_compat_v2"):
+	case date < bareNames && slices.Contains(flags, "nodejs_compat") && !slices.Contains(flags, "nodejs_compat_v2"):
 		return fmt.Sprintf("%s: nodejs_compat with compatibilityDate %s offers Node's modules by names with node: alone, and few of them: from %s on it offers all",
 			address, date, bareNames)
 	case now.Sub(at) > oldDate:
@@ -32,5 +32,3 @@ func dateWarning(address, date string, flags []string, now time.Time) string {
 	}
 	return ""
 }
-
-func hasFlag(flags []string, flag string) bool { return slices.Contains(flags, flag) }
