@@ -297,7 +297,8 @@ func TestWithoutScript(t *testing.T) {
 	base, _, _ := strings.Cut(address, "/open")
 	ctx := open(t)
 	do(t, ctx, emulation.SetScriptExecutionDisabled(true), chromedp.Navigate(address), chromedp.Click("a.name"), chromedp.WaitVisible("#list"))
-	do(t, ctx, chromedp.SendKeys("#q", "role"), chromedp.Submit("#q"), chromedp.WaitVisible(".pager"))
+	do(t, ctx, chromedp.SendKeys("#q", "role"), chromedp.Submit("#q"))
+	until(t, ctx, `new URLSearchParams(location.search).get("q") === "role" && document.readyState === "complete"`)
 	if shown := value[string](t, ctx, `[...document.querySelectorAll("a.name")].map(a => a.textContent).join()`); shown != "worker/role" {
 		t.Errorf("the filter shows %q", shown)
 	}

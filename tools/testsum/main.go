@@ -15,6 +15,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"strings"
 )
 
 func main() {
@@ -24,6 +25,7 @@ func main() {
 	var o options
 	flag.StringVar(&o.dir, "dir", ".", "folder to run go test in")
 	flag.StringVar(&o.tally, "tally", "", "file to which one line \"passed failed skipped\" is appended")
+	flag.StringVar(&o.failures, "failures", "", "file to which what failed is appended, each package cut to its last lines")
 	flag.BoolVar(&o.noSkips, "no-skips", false, "a skipped test is a failure")
 	flag.BoolVar(&o.cpu, "cpu", false, "report the processor time of each package")
 	flag.Parse()
@@ -39,10 +41,10 @@ func main() {
 }
 
 type options struct {
-	dir, tally string
-	noSkips    bool
-	cpu        bool
-	args       []string
+	dir, tally, failures string
+	noSkips              bool
+	cpu                  bool
+	args                 []string
 }
 
 // garbage is how much of it Go lets pile up. The compiler, the linker and the tests live for seconds: with more memory they take less of
@@ -79,7 +81,12 @@ func run(o options, out io.Writer) (int, error) {
 	}
 	s.finish(code)
 	if o.tally != "" {
-		if err := s.appendTo(o.tally); err != nil {
+		if err := appendTo(o.tally, fmt.Sprintln(s.passed, s.failed, s.skipped)); err != nil {
+			return max(code, 1), err
+		}
+	}
+	if o.failures != "" && len(s.failures) > 0 {
+		if err := appendTo(o.failures, strings.Join(s.failures, "")); err != nil {
 			return max(code, 1), err
 		}
 	}

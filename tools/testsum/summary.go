@@ -32,7 +32,11 @@ type summary struct {
 	skips                   []string
 	unfinished              []string // what ran when its process ended, for how long
 	slow                    []timed  // tests that took slowTest and longer
+	failures                []string // of each package that failed its name and the last lines of what it printed
 }
+
+// failureLines is how much of a package's failure is told once more: a log of thousands of lines is often kept by its two ends.
+const failureLines = 40
 
 // slowTest is what a test of its own takes that is worth a line at the end: a slow suite is a defect.
 const slowTest = 30 * time.Second
@@ -185,13 +189,15 @@ func (s *summary) packageFailed(e event, p *pkg) {
 	if !blamed {
 		s.failed++
 	}
-	for _, text := range s.builds[e.FailedBuild] {
-		s.print("      %s", text)
-	}
+	said := s.builds[e.FailedBuild]
 	delete(s.builds, e.FailedBuild)
 	for _, l := range p.lines {
-		s.print("      %s", l.text)
+		said = append(said, l.text)
 	}
+	for _, text := range said {
+		s.print("      %s", text)
+	}
+	s.failures = append(s.failures, "FAIL  "+e.Package+"\n"+strings.Join(said[max(0, len(said)-failureLines):], ""))
 }
 
 // finish prints the skips and the counts. code is what go test ended with: a run that fails though no
@@ -222,12 +228,12 @@ func (s *summary) finish(code int) {
 	s.print("%d passed, %d failed, %d skipped\n", s.passed, s.failed, s.skipped)
 }
 
-func (s *summary) appendTo(file string) error {
+func appendTo(file, text string) error {
 	f, err := os.OpenFile(file, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintln(f, s.passed, s.failed, s.skipped)
+	_, err = f.WriteString(text)
 	if closed := f.Close(); err == nil {
 		err = closed
 	}

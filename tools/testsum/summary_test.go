@@ -82,7 +82,8 @@ func TestGone(t *testing.T) { os.Exit(3) }
 		t.Run(tt.name, func(t *testing.T) {
 			var out strings.Builder
 			tally := filepath.Join(t.TempDir(), "tally")
-			code, err := run(options{dir: module(t, tt.files), noSkips: tt.noSkips, tally: tally, args: []string{"./..."}}, &out)
+			failures := filepath.Join(t.TempDir(), "failures")
+			code, err := run(options{dir: module(t, tt.files), noSkips: tt.noSkips, tally: tally, failures: failures, args: []string{"./..."}}, &out)
 			if code != tt.code || (err != nil) != tt.noSkips {
 				t.Errorf("code %d, error %v; want code %d", code, err, tt.code)
 			}
@@ -98,6 +99,10 @@ func TestGone(t *testing.T) { os.Exit(3) }
 			last := out.String()[strings.LastIndex(strings.TrimSpace(out.String()), "\n")+1:]
 			if want := strings.NewReplacer(" passed,", "", " failed,", "", " skipped", "").Replace(last); err != nil || string(counts) != want {
 				t.Errorf("tally %q, %v; want %q", counts, err, want)
+			}
+			again, err := os.ReadFile(failures)
+			if fails := strings.Contains(out.String(), "FAIL  "); fails != (err == nil) || fails && !strings.HasPrefix(string(again), "FAIL  sample/a\n") {
+				t.Errorf("told once more: %q, %v", again, err)
 			}
 			if t.Failed() {
 				t.Log(out.String())
