@@ -64,13 +64,22 @@ func TestReplicasAreKilled(t *testing.T) {
 	}
 	token := replicas[0].token("--name", "ci", "--role", "deployer")
 	var acknowledged, kills atomic.Int64
+	committed := make(chan struct{})       // what is committed while somebody waits for it
 	var deadline atomic.Pointer[time.Time] // from when all are at work
 	least := int64(6)                      // kills
 	done, begun := make(chan struct{}), make(chan struct{}, *replicasClients)
 	var clients sync.WaitGroup
 	for n := range *replicasClients {
 		clients.Go(func() {
-			count, err := client(t.Context(), all, token, n, func() { begun <- struct{}{} }, func() bool {
+			count, err := client(t.Context(), all, token, n, func(count int) {
+				if count == 1 {
+					begun <- struct{}{}
+				}
+				select {
+				case committed <- struct{}{}:
+				default:
+				}
+			}, func() bool {
 				end := deadline.Load()
 				wanted := *replicasFor > 0 && (end == nil || time.Now().Before(*end)) || *replicasFor == 0 && kills.Load() < least
 				return wanted && !t.Failed() // one that fails ends all: nothing is killed any more
@@ -92,7 +101,16 @@ func TestReplicasAreKilled(t *testing.T) {
 		}
 	}
 	deadline.Store(new(time.Now().Add(*replicasFor)))
-	for i := 0; ; i++ {
+	// Between two kills there is a commit for each client: what kills faster than anybody is answered shows only that a client gives up
+	// after its minute.
+	for i, since := 0, 0; ; i, since = i+1, 0 {
+		for over := false; since < *replicasClients && !over; since++ {
+			select {
+			case <-committed:
+			case <-done:
+				over = true
+			}
+		}
 		select {
 		case <-done:
 			t.Logf("%d commits were acknowledged, %d replicas were killed", acknowledged.Load(), kills.Load())
@@ -116,8 +134,8 @@ func TestReplicasAreKilled(t *testing.T) {
 }
 
 // client commits to a stage of its own as long as it shall, run after run, and compares what it finds with what was
-// acknowledged. Begun is called after its first commit.
-func client(ctx context.Context, all *balancer, token string, n int, begun func(), more func() bool) (int, error) {
+// acknowledged. Each commit is told with its number.
+func client(ctx context.Context, all *balancer, token string, n int, told func(int), more func() bool) (int, error) {
 	store, err := remote.Open("http://127.0.0.1:1", func(string) (string, error) { return token, nil },
 		remote.WithTransport(all), remote.WithPatience(time.Minute))
 	if err != nil {
@@ -142,9 +160,8 @@ func client(ctx context.Context, all *balancer, token string, n int, begun func(
 			if err := journal.Commit(ctx, change); err != nil {
 				return count, err
 			}
-			if count, events = count+1, i+1; count == 1 {
-				begun()
-			}
+			count, events = count+1, i+1
+			told(count)
 		}
 		if err := journal.Finish(ctx, statestore.Succeeded, nil); err != nil {
 			return count, err

@@ -61,7 +61,7 @@ func TestReplicasAreUpgraded(t *testing.T) {
 	var clients sync.WaitGroup
 	for n := range 4 {
 		clients.Go(func() {
-			count, err := client(t.Context(), all, token, n, func() {}, more)
+			count, err := client(t.Context(), all, token, n, func(int) {}, more)
 			if commits.Add(int64(count)); err != nil {
 				t.Errorf("client %d after %d commits: %v", n, count, err)
 			}
