@@ -41,7 +41,7 @@ func (d *declaration) hooks(when string, have []engine.Hook, more []Hook) []engi
 		case h.call != nil:
 			id := d.address + " " + when + " " + strconv.Itoa(len(have))
 			d.stack.mu.Lock()
-			d.stack.graph.Funcs.Hooks[id] = h.call
+			d.stack.graph.Funcs.Hooks[id] = d.stack.files.guardedHook(h.call)
 			d.stack.mu.Unlock()
 			have = append(have, engine.Hook{Func: id})
 		case h.run == "":
@@ -53,4 +53,14 @@ func (d *declaration) hooks(when string, have []engine.Hook, more []Hook) []engi
 		}
 	}
 	return have
+}
+
+// guardedHook is a hook whose panic is its error.
+func (n fileNames) guardedHook(call func(context.Context, HookInfo) error) func(context.Context, HookInfo) error {
+	return func(ctx context.Context, info HookInfo) (err error) {
+		if panicked := n.guarded(func() { err = call(ctx, info) }); panicked != nil {
+			return panicked.placed()
+		}
+		return err
+	}
 }

@@ -1,7 +1,9 @@
 package athanor_test
 
 import (
+	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"slices"
 	"strings"
@@ -54,5 +56,28 @@ func TestPanicOfAProgram(t *testing.T) {
 	}
 	if _, err := evaluate(t, panics["with an error"].program, athanor.Plain); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("the error that it panicked with is lost: %v", err)
+	}
+}
+
+// A panic of a function that the program gave, a hook or a policy, is the error of what it was called for: the run goes on to its end.
+func TestPanicOfAFunction(t *testing.T) {
+	g := mustEvaluate(t, func(s *athanor.Stack) error {
+		newQueue(s, "q", queueProps{}, athanor.Before(athanor.Call(func(context.Context, athanor.HookInfo) error { return setsNil(nil) })),
+			athanor.After(athanor.Call(func(context.Context, athanor.HookInfo) error { panic(fs.ErrNotExist) })))
+		s.Policy(func(*athanor.Plan) []athanor.Violation { panic("no") })
+		return nil
+	})
+	err := g.Funcs.Hooks[g.Resources[0].Options.Before[0].Func](t.Context(), athanor.HookInfo{})
+	lines := strings.Split(fmt.Sprint(err), "\n")
+	if !strings.HasPrefix(lines[0], "panic_test.go:") || !strings.HasSuffix(lines[0], ": your program panicked: assignment to entry in nil map") ||
+		len(lines) != 3 || !strings.Contains(lines[1], "setsNil  panic_test.go:") {
+		t.Errorf("a hook: %q", lines)
+	}
+	if err := g.Funcs.Hooks[g.Resources[0].Options.After[0].Func](t.Context(), athanor.HookInfo{}); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("the error that a hook panicked with is lost: %v", err)
+	}
+	found := g.Funcs.Policies[0](nil)
+	if len(found) != 1 || found[0].Warning || !strings.HasPrefix(found[0].Policy, "panic_test.go:") || found[0].Message != "your program panicked: no" {
+		t.Errorf("a policy: %+v", found)
 	}
 }

@@ -195,14 +195,24 @@ func (s *Stack) Policy(rule func(*Plan) []Violation) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.graph.Funcs.Policies = append(s.graph.Funcs.Policies, rule)
+	s.graph.Funcs.Policies = append(s.graph.Funcs.Policies, s.files.guardedPolicy(rule))
 }
 
-// fail notes a mistake at the line of the program that is running.
+// guardedPolicy is a policy whose panic refuses the plan.
+func (n fileNames) guardedPolicy(rule func(*Plan) []Violation) func(*Plan) []Violation {
+	return func(p *Plan) (found []Violation) {
+		if panicked := n.guarded(func() { found = rule(p) }); panicked != nil {
+			return []Violation{{Policy: panicked.at, Message: strings.ReplaceAll(panicked.err().Error(), "\n", "; ")}}
+		}
+		return found
+	}
+}
+
 // Fail reports what is wrong with how a constructor, or a function such as a grant, was called, at the line of the program
 // that called it. The program goes on, so that all its mistakes are told at once.
 func (s *Stack) Fail(err error) { s.fail("", err) }
 
+// fail notes a mistake at the line of the program that is running.
 func (e *evaluation) fail(address string, err error) {
 	e.failAt(address, e.files.caller(), err)
 }

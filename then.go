@@ -21,7 +21,12 @@ func Then[In any, Out ~string](s *Stack, value any, f func(In) (Out, error)) Out
 	}
 	s.mu.Lock()
 	id := "f" + strconv.Itoa(len(s.graph.Funcs.Then)+1)
-	s.graph.Funcs.Then[id] = func(input any) (any, error) { return apply(input, f) }
+	s.graph.Funcs.Then[id] = func(input any) (out any, err error) {
+		if panicked := s.files.guarded(func() { out, err = apply(input, f) }); panicked != nil {
+			return nil, panicked.placed()
+		}
+		return out, err
+	}
 	s.mu.Unlock()
 	text, err := s.in.Spelling.Then(id, t)
 	if err != nil {
@@ -35,13 +40,8 @@ func (s *Stack) Then(value any, f func(string) string) string {
 	return Then(s, value, func(text string) (string, error) { return f(text), nil })
 }
 
-// apply calls a function of the program with a known value. A panic in it fails what uses the value.
-func apply[In any, Out ~string](input any, f func(In) (Out, error)) (out any, err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("a function of the program panicked: %v", p)
-		}
-	}()
+// apply calls a function of the program with a known value.
+func apply[In any, Out ~string](input any, f func(In) (Out, error)) (any, error) {
 	var box struct{ Value In }
 	if err := props.Decode(map[string]any{"value": input}, &box); err != nil {
 		if fields, ok := errors.AsType[props.Errors](err); ok {

@@ -404,5 +404,5 @@ func (a *app) reportLetGo(w io.Writer, r adoptedStack) {
 		fmt.Fprintf(w, "  %s\n", onOneLine(command))
 	}
 	fmt.Fprintln(w, "  and take the resources out of its program")
-	fmt.Fprintf(w, "warning: until then a destroy there deletes what athanor has adopted, and an apply there undoes what athanor changes\n")
+	a.style(w).Warning(w, "until then a destroy there deletes what athanor has adopted, and an apply there undoes what athanor changes")
 }

@@ -123,8 +123,13 @@ func (a *app) json(v any) {
 	}
 	if err != nil {
 		a.broken = true
-		fmt.Fprintln(a.err, "warning: standard output:", err)
+		a.warn("standard output: %v", err)
 	}
+}
+
+// warn says what went wrong and stops nothing.
+func (a *app) warn(format string, args ...any) {
+	a.style(a.err).Warning(a.err, fmt.Sprintf(format, args...))
 }
 
 // document writes JSON that is to be kept and read: over several lines.

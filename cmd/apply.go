@@ -82,7 +82,7 @@ func (s *session) traced(c *cli.Context) (ended func(*engine.Result, error)) {
 		Version: a.versionText(), Stack: s.stage.Stack, Stage: s.stage.Name, Command: cmp.Or(s.command, c.Command.Name),
 	})
 	if err != nil {
-		fmt.Fprintf(a.err, "warning: no trace is sent: %v\n", err)
+		a.warn("no trace is sent: %v", err)
 	}
 	if trace == nil {
 		return func(*engine.Result, error) {}
@@ -104,7 +104,7 @@ func (s *session) traced(c *cli.Context) (ended func(*engine.Result, error)) {
 			failure = string(res.State)
 		}
 		if err := trace.End(c.Context, string(res.State), failure); err != nil {
-			fmt.Fprintf(a.err, "warning: the trace was not sent: %v\n", err)
+			a.warn("the trace was not sent: %v", err)
 		}
 	}
 }

@@ -214,7 +214,7 @@ func (s *session) compareApproved(c *cli.Context, review *savedPlan) error {
 	if c.Bool("yes") {
 		return nil
 	}
-	return s.app.confirm(c.Context, fmt.Sprintf("Approve this for %s?  y yes, d details, Enter no: ", s.stage), func() { s.showDetails(p) })
+	return s.app.confirm(c.Context, fmt.Sprintf("Approve this for %s?  y yes, d details, Enter no: ", s.stage), isYes, func() { s.showDetails(p) })
 }
 
 func (a *app) requireApproval(c *cli.Context) error {

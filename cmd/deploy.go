@@ -7,10 +7,12 @@ import (
 	"io"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/athanor-dev/athanor/cmd/cli"
 	"github.com/athanor-dev/athanor/cmd/render"
 	"github.com/athanor-dev/athanor/engine"
+	"github.com/athanor-dev/athanor/engine/plan/operation"
 	"github.com/athanor-dev/athanor/providers/aws"
 	"github.com/athanor-dev/athanor/statestore"
 )
@@ -326,29 +328,63 @@ func (s *session) shown(asText bool, err error) error {
 	return render.Shown(err)
 }
 
-// approve asks whether a plan is to be applied.
+// approve asks whether a plan is to be applied. Where users' data may be deleted, the name of the stage is the yes.
 func (s *session) approve(ctx context.Context, p *engine.Plan) error {
-	return s.app.confirm(ctx, render.ApplyQuestion(p, s.question), func() { s.showDetails(p) })
+	a, details := s.app, func() { s.showDetails(p) }
+	lost := a.losesData(p)
+	if len(lost) == 0 {
+		return a.confirm(ctx, render.ApplyQuestion(p, s.question), isYes, details)
+	}
+	if a.mayAsk() {
+		a.style(a.err).LosesData(a.err, lost)
+	}
+	isName := func(text string) bool { return strings.EqualFold(text, p.Stage) }
+	return a.confirm(ctx, render.NameQuestion(p, s.question), isName, details)
+}
+
+// losesData are the lines of a plan that may delete users' data.
+func (a *app) losesData(p *engine.Plan) []engine.Planned {
+	var lost []engine.Planned
+	for i := range p.Actions {
+		loses := slices.ContainsFunc(p.Actions[i].Steps, func(step operation.Step) bool {
+			return slices.ContainsFunc(step.Operations, func(o operation.Operation) bool {
+				return o.Verb == operation.Remove && o.Data && a.holdsData(o.Object.Kind)
+			})
+		})
+		if loses {
+			lost = append(lost, p.Actions[i])
+		}
+	}
+	return lost
+}
+
+// holdsData reports whether objects of a kind can hold users' data.
+func (a *app) holdsData(kind string) bool {
+	k, known := a.catalog.Kind(kind)
+	return known && k.Spec().HoldsData
 }
 
 // ask asks a question; anything but a yes is an error. Without a terminal nobody can answer, and nothing changes.
 func (a *app) ask(ctx context.Context, question string) error {
-	return a.confirm(ctx, question+" [y/N] ", nil)
+	return a.confirm(ctx, question+" [y/N] ", isYes, nil)
 }
 
-// confirm is the same with a whole prompt, and shows details to who asks for them before it asks again; nil has none.
-func (a *app) confirm(ctx context.Context, prompt string, details func()) error {
-	if a.asJSON || !isTerminal(a.in) {
+// mayAsk reports whether somebody can answer a question.
+func (a *app) mayAsk() bool { return !a.asJSON && isTerminal(a.in) }
+
+// confirm is the same with a whole prompt and its own yes, and shows details to who asks for them before it asks again; nil has none.
+func (a *app) confirm(ctx context.Context, prompt string, yes func(text string) bool, details func()) error {
+	if !a.mayAsk() {
 		return hint(fmt.Errorf("%w; nothing was changed", engine.ErrNotApproved), "--yes goes ahead without asking")
 	}
 	for {
 		a.style(a.err).Question(a.err, prompt)
 		text, err := a.reply(ctx)
-		if err == nil && details != nil && (text == "d" || text == "details") {
+		if err == nil && details != nil && (text == "d" || text == "details") && !yes(text) {
 			details()
 			continue
 		}
-		return a.decided(isYes(text), err)
+		return a.decided(yes(text), err)
 	}
 }
 

@@ -55,7 +55,7 @@ func (t *devTraces) warning(what string, err error) {
 		return
 	}
 	t.warned = true
-	t.warn(fmt.Sprintf("warning: %s: %v", what, err))
+	t.warn(fmt.Sprintf("%s: %v", what, err))
 }
 
 // close waits for the traces that are on their way; each has its own time limit.

@@ -26,14 +26,17 @@ func (a *app) evaluate(ctx context.Context, q stackprogram.Question) (*engine.Gr
 	if err != nil {
 		return nil, err
 	}
-	second := secondEvaluation(ctx, self, q)
+	// The child goes first: a panic in a goroutine, and os.Exit, end the process that they are in, and only another one can say so.
+	other := <-secondEvaluation(ctx, self, q)
+	if other.ended {
+		return nil, other.err
+	}
 	first, err := a.program.diverted(q, a.asJSON)
-	other := <-second
 	if err != nil {
 		return nil, err
 	}
 	if other.err != nil {
-		return nil, hint(other.err, "it must do the same whenever it runs, whatever the letters of a reference are")
+		return nil, hint(notAgain(other.err), "it must do the same whenever it runs, whatever the letters of a reference are")
 	}
 	if err := athanor.Check(first, other.graph); err != nil {
 		return nil, err
@@ -56,7 +59,12 @@ func (p *program) diverted(q stackprogram.Question, divert bool) (*engine.Graph,
 type evaluated struct {
 	graph *engine.Graph
 	err   error
+	// ended: the program ended, or could not be asked, before it had declared its stack.
+	ended bool
 }
+
+// notAgain says of an error that it is that of the second evaluation.
+func notAgain(err error) error { return fmt.Errorf("%w: %w", errNoSecondEvaluation, err) }
 
 // secondEvaluation evaluates a program in a child, with the other spelling of references.
 func secondEvaluation(ctx context.Context, binary string, q stackprogram.Question) <-chan evaluated {
@@ -64,14 +72,11 @@ func secondEvaluation(ctx context.Context, binary string, q stackprogram.Questio
 	q.Spelling = athanor.Shifted
 	go func() {
 		answer, _, err := stackprogram.Ask(ctx, exec.Command(binary), q)
-		var g *engine.Graph
-		if err == nil {
-			g, err = graphOf(answer)
+		e := evaluated{err: err, ended: err != nil}
+		if !e.ended {
+			e.graph, e.err = graphOf(answer)
 		}
-		if err != nil {
-			err = fmt.Errorf("%w: %w", errNoSecondEvaluation, err)
-		}
-		end <- evaluated{g, err}
+		end <- e
 	}()
 	return end
 }
@@ -149,7 +154,7 @@ func (a *app) inChildren(ctx context.Context, binary string, q stackprogram.Ques
 	case err != nil:
 		return nil, err
 	case other.err != nil:
-		return nil, other.err
+		return nil, notAgain(other.err)
 	}
 	g.Dir = q.Dir
 	if child != nil {

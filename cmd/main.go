@@ -19,6 +19,7 @@ import (
 	"github.com/athanor-dev/athanor/cmd/cli"
 	"github.com/athanor-dev/athanor/cmd/internal/grants"
 	"github.com/athanor-dev/athanor/cmd/internal/yamlstack"
+	"github.com/athanor-dev/athanor/cmd/render"
 	"github.com/athanor-dev/athanor/cmd/stackprogram"
 	"github.com/athanor-dev/athanor/engine"
 	"github.com/athanor-dev/athanor/providers"
@@ -59,7 +60,7 @@ func Main(stack athanor.Program, options ...Option) {
 	// What this program starts may be a stack program too, and is another one.
 	p.again = os.Getenv(againVariable) != ""
 	if err := os.Unsetenv(againVariable); err != nil {
-		fmt.Fprintln(os.Stderr, "warning:", err)
+		render.Style{}.Warning(os.Stderr, err.Error())
 	}
 	if question := stackprogram.Asked(); question != "" {
 		os.Exit(p.Answer(question))
@@ -108,7 +109,7 @@ func (a *app) execute(args []string, kinds func() []reconcile.Provider) int {
 	defer a.catalog.Close()
 	defer func() {
 		for _, text := range a.catalog.Warnings() {
-			fmt.Fprintln(a.err, "warning:", text)
+			a.warn("%s", text)
 		}
 	}()
 	return a.run(context.Background(), args)

@@ -159,7 +159,7 @@ func (a *app) migrating(ctx context.Context, from, to *project) ([]statestore.St
 	stages = slices.DeleteFunc(stages, func(s statestore.Stage) bool {
 		foreign := strings.HasPrefix(s.Stack, pulumiapi.Prefix) || strings.HasPrefix(s.Stack, tfhttp.Prefix)
 		if foreign {
-			fmt.Fprintf(a.err, "warning: %s stays: it is another tool's, sealed by keys of the service; move it with that tool\n", s)
+			a.warn("%s stays: it is another tool's, sealed by keys of the service; move it with that tool", s)
 		}
 		return foreign
 	})

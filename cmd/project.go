@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/athanor-dev/athanor/cmd/cli"
+	"github.com/athanor-dev/athanor/cmd/render"
 	"github.com/athanor-dev/athanor/engine"
 	"github.com/athanor-dev/athanor/providers/aws/keyservice"
 	"github.com/athanor-dev/athanor/providers/local"
@@ -199,15 +200,14 @@ func (a *app) warnMoved(stage statestore.Stage, where string) {
 	if where == "" {
 		return
 	}
-	fmt.Fprintf(a.err, "warning: %s was moved to %s: what this store has of it is old. --store or $ATHANOR_STORE names the new one.\n",
-		stage, printable(where))
+	a.warn("%s was moved to %s: what this store has of it is old. --store or $ATHANOR_STORE names the new one.", stage, where)
 }
 
 // unproven warns, once, that the rest of a damaged state is not proven.
 func (p *project) unproven() func(*keeper.TamperedError) {
 	var once sync.Once
 	return func(err *keeper.TamperedError) {
-		once.Do(func() { fmt.Fprintln(os.Stderr, "warning:", err) })
+		once.Do(func() { render.Style{}.Warning(os.Stderr, err.Error()) })
 	}
 }
 
@@ -253,7 +253,7 @@ func (p *project) ended(stage statestore.Stage, lease statestore.Lease) {
 		err = p.seenAt(stage).Remember("", seal.Seen{Store: id, Serial: lease.Serial, Epoch: lease.Epoch})
 	}
 	if err != nil {
-		fmt.Fprintln(os.Stderr, "warning: what was deployed is not remembered on this machine:", err)
+		render.Style{}.Warning(os.Stderr, fmt.Sprintf("what was deployed is not remembered on this machine: %v", err))
 	}
 }
 

@@ -134,7 +134,7 @@ func (a *app) stateList(c *cli.Context) error {
 	if len(rows) == 0 {
 		fmt.Fprintf(a.err, "%s: state is empty\nnext:  %s\n", s.stage, firstDeploy(c))
 	}
-	a.style(a.out).Rows(a.out, rows, time.Now())
+	a.style(a.out).Rows(a.out, rows, time.Now(), a.holdsData)
 	return nil
 }
 

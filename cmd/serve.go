@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/athanor-dev/athanor/cmd/cli"
+	"github.com/athanor-dev/athanor/cmd/render"
 	"github.com/athanor-dev/athanor/service"
 	"github.com/athanor-dev/athanor/statestore"
 	"github.com/athanor-dev/athanor/statestore/postgres"
@@ -109,7 +110,7 @@ func (a *app) serve(c *cli.Context) error {
 	a.interrupts.lasting()
 	return a.serveOn(c.Context, listener, certificate, store, service.Settings{
 		Version: a.versionText(), Proxies: proxies, OIDC: issuers, Webhooks: hooks, AuditKeys: keys, AuditKeep: keep,
-		Log: func(method, path string, err error) { fmt.Fprintf(a.err, "warning: %s %s: %v\n", method, path, err) },
+		Log: func(method, path string, err error) { a.warn("%s %s: %v", method, path, err) }, Plainly: render.Plainly,
 	}, mount)
 }
 
@@ -117,15 +118,20 @@ func (a *app) serve(c *cli.Context) error {
 func listen(c *cli.Context) (net.Listener, error) {
 	address := c.String("listen")
 	listener, err := (&net.ListenConfig{}).Listen(c.Context, "tcp", address)
+	return listener, notListening(address, err)
+}
+
+// notListening says why nobody listens where --listen says, and what can be done; nil where somebody does.
+func notListening(address string, err error) error {
 	switch {
 	case err == nil:
-		return listener, nil
+		return nil
 	case errors.Is(err, syscall.EADDRINUSE):
-		return nil, hint(fmt.Errorf("--listen %s: another program listens there", address), "--listen with another port; port 0 takes a free one")
+		return hint(fmt.Errorf("--listen %s: another program listens there", address), "--listen with another port; port 0 takes a free one")
 	case errors.Is(err, syscall.EACCES):
-		return nil, hint(fmt.Errorf("--listen %s: permission denied", address), "a port above 1023 needs no rights")
+		return hint(fmt.Errorf("--listen %s: permission denied", address), "a port above 1023 needs no rights")
 	}
-	return nil, hint(fmt.Errorf("--listen %s: %w", address, err), "--listen HOST:PORT, with an address of this machine; 127.0.0.1:8484 is the loopback, :8484 is every address")
+	return hint(fmt.Errorf("--listen %s: %w", address, err), "--listen HOST:PORT, with an address of this machine; 127.0.0.1:8484 is the loopback, :8484 is every address")
 }
 
 // withMetrics answers Prometheus at an address of its own, where that is asked for: what it says is not for everybody who
@@ -267,7 +273,7 @@ func (a *app) collect(ctx context.Context, s *service.Service) {
 	defer ticker.Stop()
 	for {
 		if n, err := s.Collect(ctx); err != nil && ctx.Err() == nil {
-			fmt.Fprintln(a.err, "warning: ending orphaned runs:", err)
+			a.warn("ending orphaned runs: %v", err)
 		} else if n > 0 {
 			fmt.Fprintf(a.err, "ended %d orphaned runs\n", n)
 		}
@@ -285,7 +291,7 @@ func (a *app) retain(ctx context.Context, s *service.Service) {
 	defer ticker.Stop()
 	for {
 		if n, err := s.Retain(ctx); err != nil && ctx.Err() == nil {
-			fmt.Fprintln(a.err, "warning: dropping old entries of the audit log:", err)
+			a.warn("dropping old entries of the audit log: %v", err)
 		} else if n > 0 {
 			fmt.Fprintf(a.err, "dropped %d old entries of the audit log\n", n)
 		}
@@ -306,7 +312,7 @@ func (a *app) deliver(ctx context.Context, s *service.Service) {
 	defer ticker.Stop()
 	for {
 		if err := s.Deliver(ctx); err != nil && ctx.Err() == nil {
-			fmt.Fprintln(a.err, "warning:", err)
+			a.warn("%v", err)
 		}
 		select {
 		case <-ctx.Done():

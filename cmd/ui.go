@@ -11,6 +11,7 @@ import (
 	"sync"
 
 	"github.com/athanor-dev/athanor/cmd/cli"
+	"github.com/athanor-dev/athanor/cmd/render"
 	"github.com/athanor-dev/athanor/engine"
 	"github.com/athanor-dev/athanor/reconcile"
 	"github.com/athanor-dev/athanor/service"
@@ -62,9 +63,9 @@ func (a *app) ui(c *cli.Context) error {
 	door := webpage.NewDoor(listener.Addr(), userName())
 	local := &localPages{app: a, project: p, dir: directoryOf(c.Args().First()), engines: map[statestore.Stage]*engine.Engine{}}
 	pages := webpage.New(context.WithoutCancel(c.Context), webpage.Settings{
-		Store: p.store, StoreName: redactURL(p.name), Version: a.versionText(), Admit: door.Admit, Open: local.open, HoldsData: local.holdsData,
+		Store: p.store, StoreName: redactURL(p.name), Version: a.versionText(), Admit: door.Admit, Open: local.open, HoldsData: a.holdsData,
 		Declared: local.declared(c), SourceURL: c.String("source-url"), Plans: local.plans(c.StringSlice("plan")), Cancel: local.cancel, Drift: local.drift,
-		Log: func(method, path string, err error) { fmt.Fprintf(a.err, "warning: %s %s: %v\n", method, path, err) },
+		Log: func(method, path string, err error) { a.warn("%s %s: %v", method, path, err) }, Plainly: render.Plainly,
 	})
 	a.interrupts.lasting()
 	if a.asJSON {
@@ -170,12 +171,6 @@ func (l *localPages) warm(ctx context.Context, stage statestore.Stage) {
 	if e, err := l.engine(ctx, stage); err == nil {
 		_, _ = l.prove(ctx, e, snap)
 	}
-}
-
-// holdsData reports whether objects of a kind hold data.
-func (l *localPages) holdsData(kind string) bool {
-	k, known := l.app.catalog.Kind(kind)
-	return known && k.Spec().HoldsData
 }
 
 // declared reads where the stack of the directory declares its resources, once for each stage. A stack that is a program in Go

@@ -7,7 +7,6 @@ import (
 	"runtime/debug"
 
 	"github.com/athanor-dev/athanor/cmd/cli"
-	"github.com/athanor-dev/athanor/cmd/render"
 )
 
 func (a *app) versionCommand() *cli.Command {
@@ -41,7 +40,7 @@ func (a *app) printVersion(c *cli.Context) error {
 		}
 		if os.Getenv(noUpdateVariable) == "" && !untrusted(c) {
 			if line.Newest, err = newestRelease(c.Context); err != nil {
-				fmt.Fprintln(a.err, "warning: the newest release is not known:", render.Plainly(err.Error()))
+				a.warn("the newest release is not known: %v", err)
 			}
 		}
 	}

@@ -2,11 +2,14 @@ package docs_test
 
 import (
 	"errors"
+	"fmt"
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/athanor-dev/athanor/docs"
 )
@@ -85,5 +88,84 @@ func TestTerminalPictures(t *testing.T) {
 	slices.Sort(linked)
 	if len(taken) == 0 || !slices.Equal(linked, taken) {
 		t.Errorf("cli.md links %q, taken are %q (task terminal:shots)", linked, taken)
+	}
+}
+
+// TestForty holds the table of the comparison to its forty points, each with a mark for every tool, and to what athanor lacks of them.
+func TestForty(t *testing.T) {
+	page, err := docs.Page("comparison.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	const mostLacking = 3
+	points, lacking := 0, 0
+	for _, row := range regexp.MustCompile(`(?m)^\| (\d+) \| (.+) \|$`).FindAllStringSubmatch(page, -1) {
+		points++
+		cells := strings.Split(row[2], " | ")
+		if row[1] != strconv.Itoa(points) || len(cells) != 7 {
+			t.Errorf("row %d: %s", points, row[0])
+			continue
+		}
+		for _, mark := range cells[1:] {
+			if !slices.Contains([]string{"●", "◐", "○", "–"}, mark) {
+				t.Errorf("point %d has the mark %q", points, mark)
+			}
+		}
+		if cells[1] == "○" {
+			lacking++
+		}
+	}
+	if points != 40 || lacking > mostLacking {
+		t.Errorf("%d points, of which athanor lacks %d; at most %d of 40", points, lacking, mostLacking)
+	}
+}
+
+// TestFirstHour holds the sessions of a newcomer to what they must show: in both languages something is deployed, changed, broken, fixed and
+// destroyed, in five minutes of the machine at most, with at most two wrong guesses, which the table of the page counts.
+func TestFirstHour(t *testing.T) {
+	const mostGuesses, longest = 2, 5 * time.Minute
+	table, err := docs.Page("first-hour.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows := regexp.MustCompile(`(?m)^\| \[([a-z-]+)\]\(first-hour/([a-z-]+)\.md\) \| (\d) \|`).FindAllStringSubmatch(table, -1)
+	if len(rows) != 5 {
+		t.Errorf("%d templates are listed", len(rows))
+	}
+	for _, row := range rows {
+		page, err := docs.Page("first-hour/" + row[2] + ".md")
+		if err != nil || row[1] != row[2] {
+			t.Errorf("%s: %v", row[0], err)
+			continue
+		}
+		guesses := len(regexp.MustCompile(`\*\*[Ww]rong guess \d\*\*`).FindAllString(page, -1))
+		if fmt.Sprint(guesses) != row[3] || guesses > mostGuesses {
+			t.Errorf("%s: %d wrong guesses, and the table says %s; at most %d", row[1], guesses, row[3], mostGuesses)
+		}
+		inYAML, inGo, both := strings.Cut(page, "\n## In Go\n")
+		if _, inYAML, _ = strings.Cut(inYAML, "\n## In YAML\n"); !both || inYAML == "" {
+			t.Errorf("%s: both languages are played, each under its heading", row[1])
+		}
+		for language, session := range map[string]string{"YAML": inYAML, "Go": inGo} {
+			at := 0
+			for _, step := range []string{"athanor init", "athanor deploy", "Changed", "Broken", "fixed", "Destroyed", "athanor destroy"} {
+				i := strings.Index(session[at:], step)
+				if i < 0 {
+					t.Errorf("%s in %s: nothing is %q in its order", row[1], language, step)
+					break
+				}
+				at += i
+			}
+			clock := regexp.MustCompile(`(?m)^\$ date \+%T\n(\d\d:\d\d:\d\d)$`).FindAllStringSubmatch(session, -1)
+			if len(clock) != 2 {
+				t.Errorf("%s in %s: the clock is read %d times", row[1], language, len(clock))
+				continue
+			}
+			begun, err := time.Parse(time.TimeOnly, clock[0][1])
+			ended, also := time.Parse(time.TimeOnly, clock[1][1])
+			if err != nil || also != nil || ended.Before(begun) || ended.Sub(begun) > longest {
+				t.Errorf("%s in %s: from %s to %s", row[1], language, clock[0][1], clock[1][1])
+			}
+		}
 	}
 }

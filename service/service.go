@@ -42,6 +42,8 @@ type Settings struct {
 	AuditKeep time.Duration
 	// Log is told of each request that failed for a reason of the service's own; nil: nobody is.
 	Log func(method, path string, err error)
+	// Plainly says the text of an error on a page without words that only a programmer knows; nil: it is shown as it is.
+	Plainly func(text string) string
 	// Proxies are the networks whose X-Forwarded-For is believed.
 	Proxies []*net.IPNet
 }

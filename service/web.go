@@ -18,7 +18,7 @@ import (
 // openPages adds the pages for people. A browser signs in with an API token, and may what the token may.
 func (s *Service) openPages() {
 	pages := page.New(s.stopping, page.Settings{
-		Store: s.store, StoreName: "this service", Version: s.settings.Version, Clock: s.settings.Clock, Log: s.settings.Log, Cancel: s.cancelFromPage,
+		Store: s.store, StoreName: "this service", Version: s.settings.Version, Clock: s.settings.Clock, Log: s.settings.Log, Plainly: s.settings.Plainly, Cancel: s.cancelFromPage,
 		Plans: s.plansOnPage, DecidePlan: s.decideFromPage,
 		Notes: s.notes,
 		Drift: func(r *http.Request, _ *page.Visitor, stage statestore.Stage) (*wire.Drift, error) {

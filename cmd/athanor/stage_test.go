@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/athanor-dev/athanor/providers/cloudflare/cloudflaretest"
 )
 
 // A stage that is new beside others is created on a terminal only when its name is typed; that is the one question.
@@ -85,5 +87,30 @@ func TestProgressInLists(t *testing.T) {
 	}
 	if list = w.run(0, "stage", "list"); !strings.Contains(list, "deployed") || strings.Contains(list, "of 3") {
 		t.Errorf("afterwards:\n%s", list)
+	}
+}
+
+// A stage that is over and holds users' data stays whole without a permission for them, and says so.
+func TestReapKeepsData(t *testing.T) {
+	cloud := cloudflaretest.Start(t)
+	w := newWorld(t, "stack: small\nresources:\n  notes: {kind: cloudflare.KVNamespace}\n  page: {kind: local.File, props: {path: page.txt, content: hello}}\n")
+	for name, value := range cloud.Env() {
+		w.env = append(w.env, name+"="+value)
+	}
+	w.run(0, "deploy", "--yes", "--ttl", "1ms")
+	spaces := "/accounts/" + cloud.Account + "/storage/kv/namespaces"
+	made, _ := cloud.Do(t, "GET", spaces, nil).([]any)
+	if len(made) != 1 {
+		t.Fatalf("namespaces: %v", made)
+	}
+	cloud.Do(t, "PUT", fmt.Sprintf("%s/%v/values/key", spaces, made[0].(map[string]any)["id"]), map[string]any{"value": 1})
+	if out, errs, code := w.printed("", "stage", "reap", "--yes"); code != 4 || !strings.Contains(out, "small/dev-tester  remains\n") || !strings.Contains(errs, "--allow-delete notes") {
+		t.Errorf("exit code %d: %s%s", code, out, errs)
+	}
+	if !w.has("page.txt") {
+		t.Error("a part of the stage was deleted")
+	}
+	if out := w.run(0, "stage", "reap", "--yes", "--allow-delete", "notes"); !strings.Contains(out, "small/dev-tester  deleted\n") || w.has("page.txt") {
+		t.Errorf("with the permission: %s", out)
 	}
 }

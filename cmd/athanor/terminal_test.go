@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"github.com/creack/pty"
+
+	"github.com/athanor-dev/athanor/providers/cloudflare/cloudflaretest"
 )
 
 // terminal is the command on a real terminal.
@@ -135,6 +137,44 @@ func TestPrompt(t *testing.T) {
 				t.Errorf("the deploy after it: exit code %d", code)
 			}
 		})
+	}
+}
+
+// A plan that may delete users' data is agreed to by the name of its stage, and by no habit; one whose objects hold none is not.
+func TestPromptForData(t *testing.T) {
+	const held = "stack: small\nresources:\n  notes: {kind: cloudflare.KVNamespace}\n"
+	const question = "Type dev-tester to delete all of this from small/dev-tester, d details, Enter no: "
+	cloud := cloudflaretest.Start(t)
+	w := newWorld(t, held)
+	for name, value := range cloud.Env() {
+		w.env = append(w.env, name+"="+value)
+	}
+	w.run(0, "deploy", "--yes")
+	destroy := func(answer string) (code int, seen string) {
+		x := w.terminal(120, "destroy", "--allow-delete", "notes")
+		x.await(question)
+		if seen := x.seen(); !strings.Contains(seen, "This deletes data: ") || !strings.Contains(seen, "notes (cloudflare.KVNamespace)\r\n") {
+			t.Errorf("what is deleted is not said: %q", x.seen())
+		}
+		x.write(answer)
+		code = x.end()
+		return code, x.seen()
+	}
+	for _, answer := range []string{"y\n", "yes\n", "\n", "dev\n"} {
+		if code, seen := destroy(answer); code != 5 || !strings.Contains(seen, "Nothing was changed.") {
+			t.Errorf("%q: exit code %d: %q", answer, code, seen)
+		}
+	}
+	if code, seen := destroy("dev-tester\n"); code != 0 {
+		t.Errorf("the name: exit code %d: %q", code, seen)
+	}
+	w.write("athanor.yaml", small)
+	w.run(0, "deploy", "--yes")
+	x := w.terminal(120, "destroy", "--allow-delete", "*")
+	x.await("Delete all of this from small/dev-tester?  y yes, d details, Enter no: ")
+	x.write("y\n")
+	if code := x.end(); code != 0 {
+		t.Errorf("without data: exit code %d: %q", code, x.seen())
 	}
 }
 

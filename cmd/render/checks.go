@@ -33,7 +33,7 @@ func (s Style) Check(w io.Writer, k Check) {
 	glyph := map[CheckStatus]string{CheckOK: " ", CheckWarning: s.paint(yellow, "~"), CheckMissing: s.paint(red, "!")}[k.Status]
 	indent := strings.Repeat(" ", checkHang)
 	head := fmt.Sprintf("%s %-*s  ", glyph, checkHang-4, Escaped(k.Check))
-	for line := range strings.SplitSeq(k.Text, "\n") {
+	for line := range strings.SplitSeq(Plainly(k.Text), "\n") {
 		s.write(w, strings.TrimRight(head+Escaped(line), " "), checkHang)
 		head = indent
 	}

@@ -17,12 +17,16 @@ func (s Style) files(c *reconcile.FileChanges) string {
 		return text
 	}
 	var names []string
+	glue := " "
+	if s.Width > 0 {
+		glue = unbroken // what was done to a file stays beside its name
+	}
 	for _, group := range []struct {
 		sign  string
 		names []string
-	}{{"M ", c.Modified}, {"A ", c.Added}, {"D ", c.Deleted}} {
+	}{{"M", c.Modified}, {"A", c.Added}, {"D", c.Deleted}} {
 		for _, name := range group.names {
-			names = append(names, group.sign+oneLine(name))
+			names = append(names, group.sign+glue+oneLine(name))
 		}
 	}
 	if c.Count+len(c.Deleted) == 1 {

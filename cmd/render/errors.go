@@ -224,7 +224,7 @@ func (e Errors) plain(w io.Writer, s Style, text string, hints []string) {
 	s.Hints(w, hints)
 }
 
-// printShared writes one error of several resources.
+// printShared writes one error of several resources, whose addresses people have read where the plan was shown.
 func (e Errors) printShared(w io.Writer, s Style, c engine.Cause, shown bool) {
 	text, hints := e.mask(errors.New(c.Error)), []string{}
 	if c.Hint != "" {
@@ -233,7 +233,11 @@ func (e Errors) printShared(w io.Writer, s Style, c engine.Cause, shown bool) {
 	if shown && c.Follows == "" {
 		text, hints = "the plan says why", nil
 	}
-	s.Error(w, fmt.Sprintf("%s: %s\n%s", counted(len(c.Addresses), "resource"), text, s.addresses(c.Addresses, 7)), hints)
+	text = fmt.Sprintf("%s: %s", counted(len(c.Addresses), "resource"), text)
+	if !shown {
+		text += "\n" + s.addresses(c.Addresses, 7)
+	}
+	s.Error(w, text, hints)
 }
 
 // manyAddresses is how many are listed before the rest is only counted.

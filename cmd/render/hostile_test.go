@@ -81,8 +81,10 @@ func shown(bad string, s render.Style) map[string]func(io.Writer) {
 		},
 		"outputs": func(w io.Writer) { s.Outputs(w, values) },
 		"output":  func(w io.Writer) { io.WriteString(w, render.Escaped(bad)+"\n") },
-		"rows":    func(w io.Writer) { render.Style{}.Rows(w, []engine.RowView{row}, time.Now()) },
-		"row":     func(w io.Writer) { s.Row(w, row) },
+		"rows": func(w io.Writer) {
+			render.Style{}.Rows(w, []engine.RowView{row}, time.Now(), func(string) bool { return true })
+		},
+		"row": func(w io.Writer) { s.Row(w, row) },
 		"runs": func(w io.Writer) {
 			s.Runs(w, []render.Run{{Run: bad, Command: bad, User: bad, Host: bad, Note: bad, State: statestore.RunState(bad)}})
 		},

@@ -58,7 +58,7 @@ func TestIdentitiesStayInOnePiece(t *testing.T) {
 				s := render.Style{Width: width}
 				var out bytes.Buffer
 				s.Things(&out, []engine.Thing{{Standing: engine.StandingOurs, Kind: kind, Identity: identity, Address: "worker/invoices"}})
-				s.Rows(&out, []engine.RowView{row}, newClock().Now())
+				s.Rows(&out, []engine.RowView{row}, newClock().Now(), func(string) bool { return true })
 				s.Row(&out, row)
 				p := &engine.Plan{Stack: "s", Stage: "t", Actions: []engine.Planned{{Address: "worker/invoices", Kind: kind, Action: engine.Delete, Identity: identity}}}
 				s.Plan(&out, p, "")

@@ -63,10 +63,15 @@ var rawWord = sync.OnceValue(func() *regexp.Regexp {
 
 // Plainly is the text of an error without words that only a programmer of Go or of an operating system knows.
 func Plainly(text string) string {
-	if !rawWord().MatchString(text) {
+	if text == "" || !rawWord().MatchString(text) {
 		return text
 	}
-	for _, p := range plainly() {
+	return inWords(plainly(), text)
+}
+
+// inWords is a text in plain words for those of a system.
+func inWords(words []plainWord, text string) string {
+	for _, p := range words {
 		text = p.from.ReplaceAllString(text, p.to)
 	}
 	// What names its file or address by itself does so once.

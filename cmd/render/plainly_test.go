@@ -16,6 +16,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/athanor-dev/athanor/cmd/render"
 )
@@ -84,9 +85,43 @@ func TestPlainly(t *testing.T) {
 		}
 		return err
 	}
+	speaksSSH, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer speaksSSH.Close()
+	go func() {
+		for {
+			c, err := speaksSSH.Accept()
+			if err != nil {
+				return
+			}
+			_, _ = io.WriteString(c, "SSH-2.0-OpenSSH_9\r\n\r\n") // whoever went away reads nothing
+			_ = c.Close()
+		}
+	}()
+	silent := func() error { // nobody accepts, so nothing comes
+		c, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", taken.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		if err := c.SetReadDeadline(time.Unix(1, 0)); err != nil {
+			t.Fatal(err)
+		}
+		_, err = c.Read(make([]byte, 1))
+		return err
+	}
+	strict := func(text string, to any) error {
+		d := json.NewDecoder(strings.NewReader(text))
+		d.DisallowUnknownFields()
+		return d.Decode(to)
+	}
 	var number struct{ A int }
+	var alone int
 	_, noNumber := strconv.Atoi("many")
 	_, noStat := os.Lstat(dir + "/none")
+	seen := map[int]bool{}
 	for name, c := range map[string]struct {
 		err  error
 		want string
@@ -102,6 +137,12 @@ func TestPlainly(t *testing.T) {
 		"a cut answer":       {get(t.Context(), cut.URL), cut.URL + ": the connection was closed without an answer"},
 		"a taken port":       {listen(taken.Addr().String()), "cannot listen on " + taken.Addr().String() + ": address already in use"},
 		"no port":            {listen("nonsense"), "cannot listen on nonsense: want HOST:PORT"},
+		"no such port":       {listen("127.0.0.1:99999"), "cannot listen on 99999: invalid port"},
+		"a silent server":    {silent(), "no answer from " + taken.Addr().String() + " in time"},
+		"HTTP for HTTPS":     {get(t.Context(), "https://"+strings.TrimPrefix(cut.URL, "http://")), "https://" + strings.TrimPrefix(cut.URL, "http://") + ": it speaks HTTP there and not HTTPS"},
+		"another protocol":   {get(t.Context(), "http://"+speaksSSH.Addr().String()), "http://" + speaksSSH.Addr().String() + `: it speaks no HTTP there: "SSH-2.0-OpenSSH_9"`},
+		"an unknown field":   {strict(`{"B":1}`, &number), `unknown field "B"`},
+		"another value":      {strict(`"x"`, &alone), "it cannot be a string"},
 		"no program":         {exec.CommandContext(t.Context(), "no-such-program").Run(), "there is no program no-such-program in the PATH"},
 		"no number":          {noNumber, `"many" is no number that fits`},
 		"a cut document":     {fmt.Errorf("plan: %w", json.NewDecoder(strings.NewReader("{")).Decode(&number)), "plan: it ends too early"},
@@ -114,11 +155,19 @@ func TestPlainly(t *testing.T) {
 		"the end":            {io.EOF, "it is empty or ends too early"},
 	} {
 		got := render.Plainly(c.err.Error())
+		for word := range render.PlainWords() {
+			seen[word] = seen[word] || render.PlainlyWithout(word, c.err.Error()) != got
+		}
 		if got != c.want {
 			t.Errorf("%s: %q\nbecomes %q\nwant    %q", name, c.err, got, c.want)
 		}
 		if word := systemWords.FindString(got); word != "" && !strings.Contains(name, "word") {
 			t.Errorf("%s: %q has the word %q", name, got, word)
+		}
+	}
+	for word := range render.PlainWords() {
+		if !seen[word] {
+			t.Errorf("word %d of the table has no case that fails without it", word)
 		}
 	}
 }

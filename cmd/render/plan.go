@@ -65,7 +65,7 @@ func (s Style) Plan(w io.Writer, p *engine.Plan, cost string) {
 	}
 	s.left(w, p.Left)
 	for _, warning := range p.Warnings {
-		s.write(w, s.paint(yellow, "note: ")+clean(warning), 6)
+		s.write(w, s.paint(yellow, "note: ")+Plainly(clean(warning)), 6)
 	}
 	for _, v := range p.Violations {
 		s.write(w, s.paint(yellow, "policy "+v.Policy+": ")+clean(strings.TrimPrefix(v.Address+": ", ": ")+v.Message), 6)

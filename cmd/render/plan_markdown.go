@@ -32,7 +32,7 @@ func (m Markdown) Plan(w io.Writer, doc PlanDocument) error {
 		m.item(&head, "**policy**", v.Policy, strings.TrimPrefix(v.Address+": ", ": ")+v.Message)
 	}
 	for _, warning := range p.Warnings {
-		m.item(&head, "note", "", warning)
+		m.item(&head, "note", "", Plainly(warning))
 	}
 	for _, left := range doc.NotObserved {
 		m.item(&head, "not observed", left.Address, left.Why)

@@ -337,7 +337,7 @@ func (p *Progress) rows(s Style, a *activity, now time.Time) []string {
 		head += s.paint(blue, pad(verbs[a.event.Action].doing, len("updating"))) + "  "
 	}
 	head += Elapsed(elapsed)
-	note := oneLine(a.note)
+	note := Plainly(oneLine(a.note))
 	if s.narrow() && note != "" {
 		note = deadline.FindString(note)
 	}
@@ -381,7 +381,7 @@ func (p *Progress) heartbeat(now time.Time) string {
 	first := running[0]
 	text += fmt.Sprintf("; %s %s for %s", first.event.Address, verbs[first.event.Action].doing, Elapsed(now.Sub(first.event.Time)))
 	if first.note != "" {
-		text += ": " + oneLine(first.note)
+		text += ": " + Plainly(oneLine(first.note))
 	}
 	if more := len(running) - 1; more > 0 {
 		text += fmt.Sprintf(", and %d more running", more)
@@ -399,7 +399,7 @@ func (s Style) plainLine(e engine.Event, name string, total int, tag string) str
 		}
 		return s.paint(c, sign) + " " + text
 	}
-	note := oneLine(e.Note)
+	note := Plainly(oneLine(e.Note))
 	switch {
 	case e.Type == engine.EventRun:
 		return fmt.Sprintf("%s %s of %s: %s", e.Action, e.Run, name, counted(total, "change"))
@@ -426,7 +426,7 @@ func (s Style) plainLine(e engine.Event, name string, total int, tag string) str
 // lines are the lasting lines of an event; column is the width of addresses, and tag follows what was done.
 func (s Style) lines(e engine.Event, column int, tag string) []string {
 	v, address := verbs[e.Action], pad(e.Address, column)
-	note, took := oneLine(e.Note), s.paint(dim, "  "+Elapsed(seconds(e.Elapsed)))
+	note, took := Plainly(oneLine(e.Note)), s.paint(dim, "  "+Elapsed(seconds(e.Elapsed)))
 	line := func(sign string, c color, text string) string {
 		if e.Address == "" {
 			return fmt.Sprintf("  %s %s", s.paint(c, sign), s.paint(c, text))

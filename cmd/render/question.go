@@ -10,7 +10,7 @@ import (
 )
 
 // answerText finds what can be answered, which stands at the end of a question and stays in one piece.
-var answerText = regexp.MustCompile(`(?:\[y/N\]|y yes, .*:)$`)
+var answerText = regexp.MustCompile(`(?:\[y/N\]|(?:y yes, )?d details, .*:)$`)
 
 // answerRoom is how many columns behind a question are left for what is typed.
 const answerRoom = 4
@@ -37,13 +37,33 @@ func (s Style) Line(w io.Writer, text string) { s.write(w, clean(text), 2) }
 // ApplyQuestion asks whether a plan is to be applied. What is asked, "Adopt this into", is "" for what a deploy or a
 // destroy asks.
 func ApplyQuestion(p *engine.Plan, what string) string {
+	return fmt.Sprintf("%s %s/%s?  y yes, d details, Enter no: ", asked(p, what), p.Stack, p.Stage)
+}
+
+// NameQuestion asks the same for the name of the stage, which nobody types by habit.
+func NameQuestion(p *engine.Plan, what string) string {
+	what = asked(p, what)
+	return fmt.Sprintf("Type %s to %s %s/%s, d details, Enter no: ", p.Stage, strings.ToLower(what[:1])+what[1:], p.Stack, p.Stage)
+}
+
+// asked is what is asked of a plan, before the name of its stage.
+func asked(p *engine.Plan, what string) string {
 	switch {
 	case p.Destroy:
-		what = "Delete all of this from"
+		return "Delete all of this from"
 	case what == "":
-		what = "Deploy " + Changes(p) + " to"
+		return "Deploy " + Changes(p) + " to"
 	}
-	return fmt.Sprintf("%s %s/%s?  y yes, d details, Enter no: ", what, p.Stack, p.Stage)
+	return what
+}
+
+// LosesData names the resources whose data a plan may delete.
+func (s Style) LosesData(w io.Writer, lost []engine.Planned) {
+	names := make([]string, len(lost))
+	for i, a := range lost {
+		names[i] = fmt.Sprintf("%s (%s)", clean(a.Address), clean(a.Kind))
+	}
+	s.write(w, s.paint(red, "This deletes data: ")+strings.Join(names, ", "), 2)
 }
 
 // Changes says how much a plan does.

@@ -618,6 +618,10 @@ var views = map[string]view{
 			s.Question(x.Out, what)
 			fmt.Fprintln(x.Out, "n")
 		}
+		lost := destroy.Actions[slices.IndexFunc(destroy.Actions, func(a engine.Planned) bool { return a.Kind == "cloudflare.D1Database" }):][:1]
+		s.LosesData(x.Out, lost)
+		s.Question(x.Out, render.NameQuestion(destroy, ""))
+		fmt.Fprintln(x.Out, "pr-118")
 		s.NewStage(x.Out, "shop", "prdo", []string{"dev-ada", "pr-118", "prod", "staging"}, "prod", 14)
 		shot("")
 	},
@@ -635,7 +639,9 @@ var views = map[string]view{
 		l.Line("worker", reconcile.LogLine{Time: at, Text: `{"level":"info","order":"o-1881","msg":"charged","customer":"c-40421","amount":"1290","currency":"EUR"}`})
 		l.Line("edge/domain", reconcile.LogLine{Time: at.Add(7 * time.Second), Text: "GET /invoices 200"})
 	}),
-	"state-list": static(func(w io.Writer, s render.Style) { s.Rows(w, stored(), newClock().Now()) }),
+	"state-list": static(func(w io.Writer, s render.Style) {
+		s.Rows(w, stored(), newClock().Now(), func(kind string) bool { return kind == "aws.dynamodb.Table" })
+	}),
 	"state-show": static(func(w io.Writer, s render.Style) { s.Row(w, stored()[3]) }),
 	"history":    static(func(w io.Writer, s render.Style) { s.Runs(w, ran()) }),
 	"stage-list": static(func(w io.Writer, s render.Style) { s.Stages(w, kept(), newClock().Now()) }),

@@ -14,8 +14,9 @@ import (
 )
 
 // Rows writes a line for each generation of each row. On a terminal the line also says when athanor last changed the object, seen from
-// now, and the last one counts the resources; elsewhere lines have columns alone, for programs that read them.
-func (s Style) Rows(w io.Writer, rows []engine.RowView, now time.Time) {
+// now, and whether its kind holds users' data, and the last one counts the resources; elsewhere lines have columns alone, for programs
+// that read them.
+func (s Style) Rows(w io.Writer, rows []engine.RowView, now time.Time, holdsData func(kind string) bool) {
 	rows = cleaned(rows)
 	addresses, kinds, names := 0, 0, 0
 	for _, r := range rows {
@@ -26,7 +27,14 @@ func (s Style) Rows(w io.Writer, rows []engine.RowView, now time.Time) {
 	}
 	for _, r := range rows {
 		for _, g := range r.Generations {
-			s.listed(w, r.Address, g, [3]int{addresses, kinds, names}, now)
+			tail := ""
+			if s.Width > 0 && !g.Written.IsZero() {
+				tail = "  " + s.paint(dim, statestore.Ago(now.Sub(g.Written))+" ago")
+			}
+			if s.Width > 0 && holdsData(g.Kind) {
+				tail += "  holds data"
+			}
+			s.listed(w, r.Address, g, [3]int{addresses, kinds, names}, tail)
 		}
 		if r.Problem != "" {
 			s.write(w, pad(r.Address, addresses)+"  "+s.paint(red, "cannot be read: ")+r.Problem, rowHang)
@@ -40,14 +48,10 @@ func (s Style) Rows(w io.Writer, rows []engine.RowView, now time.Time) {
 // rowHang is the indentation of what does not fit into the line of a resource.
 const rowHang = 4
 
-// listed writes the line of one generation. Where the whole line does not fit, its kind and identity stand below the address.
-func (s Style) listed(w io.Writer, address string, g engine.GenerationView, widths [3]int, now time.Time) {
-	tail := ""
+// listed writes the line of one generation, with a tail. Where the whole line does not fit, its kind and identity stand below the address.
+func (s Style) listed(w io.Writer, address string, g engine.GenerationView, widths [3]int, tail string) {
 	if g.State != statestore.Live && g.State != "" {
-		tail = "  (" + string(g.State) + ")"
-	}
-	if s.Width > 0 && !g.Written.IsZero() {
-		tail += "  " + s.paint(dim, statestore.Ago(now.Sub(g.Written))+" ago")
+		tail = "  (" + string(g.State) + ")" + tail
 	}
 	line := pad(address, widths[0]) + "  " + pad(g.Kind, widths[1]) + "  " + g.Identity
 	aligned := pad(line, widths[0]+widths[1]+widths[2]+4)
@@ -93,9 +97,9 @@ func (s Style) Row(w io.Writer, r engine.RowView) {
 			s.write(w, head+begun, rowHang)
 			s.write(w, s.own(g.Identity, rowHang), rowHang)
 		}
-		s.write(w, fmt.Sprintf("    place    %s", g.Place), rowHang+2)
+		s.write(w, fmt.Sprintf("    location  %s", g.Place), rowHang+2)
 		if !g.Written.IsZero() {
-			s.write(w, "    written  "+g.Written.Local().Format(time.DateTime), rowHang+2)
+			s.write(w, "    written   "+g.Written.Local().Format(time.DateTime), rowHang+2)
 		}
 		s.values(w, "    attributes", g.Attrs)
 	}

@@ -199,6 +199,12 @@ func (s Style) errorText(w io.Writer, text string) {
 	}
 }
 
+// Warning writes what went wrong and stops nothing, in the plain words of an error.
+func (s Style) Warning(w io.Writer, text string) {
+	lines := wrapped(s.twin(s.paint(yellow, "warning: ")+oneLine(Plainly(clean(text)))), s.Width, len("warning: "))
+	fmt.Fprintln(w, strings.Join(lines, "\n")) // in one piece: a server has many at once
+}
+
 // Hints writes what can be done.
 func (s Style) Hints(w io.Writer, hints []string) {
 	for _, h := range hints {

@@ -44,9 +44,15 @@ func (s Style) twin(line string) string {
 // write writes a line, wrapped to the width of the terminal. The lines after the first are indented by hang.
 func (s Style) write(w io.Writer, line string, hang int) {
 	for _, part := range wrapped(s.twin(line), s.Width, hang) {
+		if s.Width > 0 {
+			part = strings.ReplaceAll(part, unbroken, " ")
+		}
 		fmt.Fprintln(w, part)
 	}
 }
+
+// unbroken is a space at which no line ends.
+const unbroken = "\u00a0"
 
 // endsGap is the space between both ends of a line where they do not stand at its ends.
 const endsGap = 4

@@ -105,6 +105,9 @@ func hook(ctx context.Context, info athanor.HookInfo) error {
 	switch info.Address {
 	case "panic":
 		panic(errors.New("it panics"))
+	case "panic aside":
+		go panic("it panics")
+		select {}
 	case "wait":
 		fmt.Println("waiting")
 		<-ctx.Done()
@@ -200,7 +203,7 @@ func TestPanicInAGoroutine(t *testing.T) {
 	}
 }
 
-// A panic in a hook ends the program, and its place is in the error of the hook.
+// A panic in a hook is its error, and one in a goroutine of it ends the program; either error has the place.
 func TestPanicInAHook(t *testing.T) {
 	t.Parallel()
 	folder, err := os.Getwd()
@@ -212,9 +215,15 @@ func TestPanicInAHook(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer child.Close()
-	err = child.Functions(answer).Hooks["orders before 0"](t.Context(), engine.HookInfo{Address: "panic"})
-	if !errors.Is(err, errEnded) || !strings.Contains(err.Error(), "child_test.go:") || !strings.Contains(err.Error(), "panicked: it panics") {
-		t.Errorf("the hook says %v", err)
+	f := child.Functions(answer)
+	for _, where := range []string{"panic", "panic aside"} {
+		err := f.Hooks["orders before 0"](t.Context(), engine.HookInfo{Address: where})
+		if err == nil || !strings.Contains(err.Error(), "child_test.go:") || !strings.Contains(err.Error(), "panicked: it panics") {
+			t.Errorf("%s: the hook says %v", where, err)
+		}
+		if ends := where == "panic aside"; errors.Is(err, errEnded) != ends {
+			t.Errorf("%s: the program has ended: %v", where, err)
+		}
 	}
 }
 

@@ -32,10 +32,16 @@ type event struct {
 	seq uint64
 }
 
-func eventOf(e statestore.Event) event {
+func eventOf(e statestore.Event, plainly func(string) string) event {
 	var read event
 	if json.Unmarshal(e.Body, &read) != nil {
 		read = event{Type: "warning", Note: "this event cannot be read"}
+	}
+	if read.Error != "" {
+		read.Error = plainly(read.Error)
+	}
+	if read.Type == "warning" {
+		read.Note = plainly(read.Note)
 	}
 	read.seq = e.Seq
 	return read
@@ -147,12 +153,12 @@ type outcome struct {
 }
 
 // outcomeOf reads events in their order.
-func outcomeOf(events []statestore.Event) *outcome {
+func outcomeOf(events []statestore.Event, plainly func(string) string) *outcome {
 	o := &outcome{}
 	open := map[string]*change{}    // by address and action: a replacement is more than one
 	running := map[string]*change{} // by address: what was to be updated can end as unchanged
 	for _, stored := range events {
-		e := eventOf(stored)
+		e := eventOf(stored, plainly)
 		o.last, o.total = e.seq, max(o.total, e.Total)
 		o.lines = append(o.lines, e.line())
 		if o.began.IsZero() {
@@ -246,7 +252,7 @@ func critical(changes []*change, needs map[string][]string, now time.Time) []str
 }
 
 // changesOf returns what events say about one resource, in the order in which it began. Events of other resources are not decoded.
-func changesOf(events []statestore.Event, address string) []*change {
+func changesOf(events []statestore.Event, address string, plainly func(string) string) []*change {
 	parts := plainParts(address)
 	var of []statestore.Event
 	for _, e := range events {
@@ -254,7 +260,7 @@ func changesOf(events []statestore.Event, address string) []*change {
 			of = append(of, e)
 		}
 	}
-	return slices.DeleteFunc(outcomeOf(of).changes, func(c *change) bool { return c.Address != address })
+	return slices.DeleteFunc(outcomeOf(of, plainly).changes, func(c *change) bool { return c.Address != address })
 }
 
 // plainParts are the parts of a text that each encoder of JSON writes as they are.
@@ -338,7 +344,7 @@ func (p *Page) outcome(ctx context.Context, stage statestore.Stage, r statestore
 	if err != nil || known.outcome != nil {
 		return known.outcome, err
 	}
-	o := outcomeOf(known.events)
+	o := outcomeOf(known.events, p.settings.Plainly)
 	keep(endedRun{outcome: o})
 	return o, nil
 }
@@ -351,7 +357,7 @@ func (p *Page) changesIn(ctx context.Context, stage statestore.Stage, r statesto
 	}
 	if known.outcome == nil {
 		keep(known)
-		return changesOf(known.events, address), nil
+		return changesOf(known.events, address, p.settings.Plainly), nil
 	}
 	var of []*change
 	for _, c := range known.outcome.changes {

@@ -37,7 +37,7 @@ func (p *Page) follow(v *visit) error {
 			return err == nil && visitor != nil && visitor.May(Read, v.stage)
 		},
 		Body: func(stored statestore.Event) ([]byte, error) {
-			e := eventOf(stored)
+			e := eventOf(stored, p.settings.Plainly)
 			return json.Marshal(e.line())
 		},
 	}

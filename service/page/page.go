@@ -92,6 +92,8 @@ type Settings struct {
 	Poll time.Duration
 	// Log is told of each request that failed for a reason of the server's own; nil: nobody is.
 	Log func(method, path string, err error)
+	// Plainly says the text of an error without words that only a programmer knows; nil: it is shown as it is.
+	Plainly func(text string) string
 }
 
 // Page answers requests for pages. Stop ends its event streams.
@@ -130,6 +132,9 @@ func New(ctx context.Context, settings Settings) *Page {
 	}
 	if settings.Log == nil {
 		settings.Log = func(string, string, error) {}
+	}
+	if settings.Plainly == nil {
+		settings.Plainly = func(text string) string { return text }
 	}
 	p := &Page{settings: settings, mux: http.NewServeMux(), cross: http.NewCrossOriginProtection(), assets: readAssets(), streams: sse.NewCounter(mostStreams)}
 	p.stopping, p.stop = context.WithCancel(ctx)

@@ -222,6 +222,52 @@ func TestViews(t *testing.T) {
 	}
 }
 
+// TestPlainWords: what pages say of an error is said plainly, wherever the error comes from, and so is each line of an event stream.
+func TestPlainWords(t *testing.T) {
+	const raw, plain = "dial tcp 10.0.0.1:443: connect: connection refused", "cannot connect to 10.0.0.1:443: connection refused"
+	plan, err := json.Marshal(map[string]any{
+		"serial": 1, "summary": map[string]int{"blocked": 1}, "warnings": []string{"w: " + raw},
+		"actions": []map[string]any{{"address": "dead", "kind": "k", "action": "blocked", "problem": "p: " + raw}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	store, run := newStore(t), "20261123-120000-BBBBBB"
+	begin(t, store, prod, run, "ada").commit(statestore.Batch{
+		Put: []statestore.Row{row("dead", "k", "dead-1")}, Finish: statestore.Failed,
+	},
+		map[string]any{"type": "start", "address": "dead", "kind": "k", "action": "create", "status": "running"},
+		map[string]any{"type": "done", "address": "dead", "kind": "k", "action": "create", "status": "failed", "error": "e: " + raw},
+		map[string]any{"type": "hook", "address": "dead", "kind": "k", "action": "create", "status": "failed", "error": "h: " + raw},
+		map[string]any{"type": "warning", "note": "v: " + raw},
+	)
+	server := serve(t, page.Settings{
+		Store:   store,
+		Plainly: func(text string) string { return strings.ReplaceAll(text, raw, plain) },
+		Open: func(context.Context, *statestore.Snapshot, string) (*page.Entry, error) {
+			return &page.Entry{Problem: "o: " + raw}, nil
+		},
+		Plans: func(*http.Request, *page.Visitor, statestore.Stage) ([]page.Plan, error) {
+			return []page.Plan{{ID: "p.json", Document: plan}}, nil
+		},
+	})
+	of := "/s/shop/prod"
+	for path, want := range map[string][]string{
+		of: nil, of + "/history": nil, of + "/runs/" + run: {"e: ", "h: ", "v: "}, of + "/resource?address=dead": {"o: ", "e: "},
+		of + "/plans/p.json": {"p: ", "w: "}, of + "/compare?from=" + run + "&to=" + run: nil, of + "/runs/" + run + "/events": {"e: ", "h: ", "v: "},
+	} {
+		_, body := get(t, server, path)
+		for _, word := range want {
+			if !strings.Contains(body, word+plain) {
+				t.Errorf("%s does not say %q", path, word+plain)
+			}
+		}
+		if strings.Contains(body, "dial tcp") {
+			t.Errorf("%s has words of the system:\n%s", path, body)
+		}
+	}
+}
+
 // checkMarkup finds scripts, styles, handlers and addresses that the templates do not have.
 func checkMarkup(t *testing.T, path, body string) {
 	t.Helper()

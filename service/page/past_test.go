@@ -10,6 +10,9 @@ import (
 	"github.com/athanor-dev/athanor/statestore"
 )
 
+// asItIs shows the text of an error as it is.
+func asItIs(text string) string { return text }
+
 // eventsOf are the events of a run that updated resources.
 func eventsOf(t testing.TB, addresses []string) []statestore.Event {
 	t.Helper()
@@ -35,10 +38,10 @@ func TestChangesOf(t *testing.T) {
 		"a", "a/a", "a.b", "b", "net/subnet-a", "net/subnet-ab", `"><script>`, "ü", "日本", "line\nbreak", "tab\t", `back\slash`, "u003c", "<", "&", "\u2028", "start", "k",
 	}
 	events := eventsOf(t, addresses)
-	whole := outcomeOf(events)
+	whole := outcomeOf(events, asItIs)
 	for _, address := range append(addresses, "", "nobody", "net") {
 		want := slices.DeleteFunc(slices.Clone(whole.changes), func(c *change) bool { return c.Address != address })
-		got := changesOf(events, address)
+		got := changesOf(events, address, asItIs)
 		if len(got) != len(want) || len(want) > 0 && !reflect.DeepEqual(got, want) {
 			t.Errorf("%q has %d changes, and %d in the whole run", address, len(got), len(want))
 		}
@@ -53,7 +56,7 @@ func TestChangesOfDecodeNoOthers(t *testing.T) {
 	}
 	events := eventsOf(t, addresses)
 	if n := testing.AllocsPerRun(1, func() {
-		if found := changesOf(events, "net39/r9999"); len(found) != 1 {
+		if found := changesOf(events, "net39/r9999", asItIs); len(found) != 1 {
 			t.Errorf("%d changes", len(found))
 		}
 	}); n > 1000 { // one event that is decoded takes more than 10

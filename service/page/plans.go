@@ -286,6 +286,12 @@ func (p *Page) plansOf(v *visit, head *stageHead) ([]*planBody, error) {
 	var all []*planBody
 	for i := range plans {
 		b := plans[i].body(v, head.Serial)
+		for j := range b.Blocked {
+			b.Blocked[j].Problem = p.settings.Plainly(b.Blocked[j].Problem)
+		}
+		for j, warning := range b.Document.Warnings {
+			b.Document.Warnings[j] = p.settings.Plainly(warning)
+		}
 		b.Stage, b.URL = v.stage.Name, head.URL()+"/plans/"+url.PathEscape(wire.Segment(plans[i].ID))
 		all = append(all, b)
 	}

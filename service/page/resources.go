@@ -349,7 +349,7 @@ func (p *Page) resource(v *visit) error {
 		b.neighbours(snap, row)
 	case damaged:
 		b.resourceRow = &resourceRow{Stage: v.stage, Address: address, Status: status{"bad", "bad", "cannot be read"}}
-		b.Problem = damage.Error()
+		b.Problem = p.settings.Plainly(damage.Error())
 	case len(b.History) > 0:
 		last := b.History[0]
 		b.resourceRow = &resourceRow{Stage: v.stage, Address: address, Kind: last.Kind, Status: status{"", "wait", "not in state"}}
@@ -398,7 +398,7 @@ func (p *Page) entry(v *visit, snap *statestore.Snapshot, address string, b *res
 		if err != nil {
 			return err
 		}
-		b.Problem = entry.Problem
+		b.Problem = p.settings.Plainly(entry.Problem)
 		owners := map[string]string{} // addresses by identity
 		for other, row := range snap.Rows {
 			for _, g := range row.Generations {

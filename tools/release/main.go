@@ -1,8 +1,9 @@
 // Command release makes what a release consists of, from a commit, into a folder: an archive and a bill of materials for each
 // system, packages, a container image, definitions for package managers, notes, and the checksums of all of them.
 //
-// It publishes nothing. Each binary is built twice, from two exports of the commit in different folders and with different
-// caches, and the two must be equal.
+// It publishes nothing. Each binary is built twice, from two exports of the commit in different folders, and the two must be equal: one
+// binary of each processor is compiled again as a whole, with an empty cache, and the others are linked again; with -all every one is
+// compiled again, which takes half as long again.
 package main
 
 import (
@@ -23,11 +24,12 @@ func main() {
 	root, out, certificates := flag.String("root", ".", "the repository"), flag.String("out", "dist/release", "the folder that is written"),
 		flag.String("certificates", "/etc/ssl/certs/ca-certificates.crt", "the authorities that the container image trusts")
 	commit, key := flag.String("commit", "HEAD", "what is released"), flag.String("sign", "", "the SSH key that signs the checksums, empty for none")
-	once := flag.Bool("once", false, "build once, without the comparison")
+	once, all := flag.Bool("once", false, "build once, without the comparison"), flag.Bool("all", false, "compile every binary twice, not one of each processor")
+	only := flag.String("only", "", "build and compare this `OS/ARCH` alone, and write nothing")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	if err := run(ctx, job{root: *root, out: *out, commit: *commit, certificates: *certificates, key: *key, once: *once}); err != nil {
+	if err := run(ctx, job{root: *root, out: *out, commit: *commit, certificates: *certificates, key: *key, only: *only, once: *once, all: *all}); err != nil {
 		fmt.Fprintln(os.Stderr, "error:", err)
 		os.Exit(1) //nolint:gocritic // what stop would end ends with the program
 	}
@@ -35,8 +37,8 @@ func main() {
 
 // job is one call of this command.
 type job struct {
-	root, out, commit, certificates, key string
-	once                                 bool
+	root, out, commit, certificates, key, only string
+	once, all                                  bool
 }
 
 // release is what is known about a release before anything is built.
@@ -64,6 +66,9 @@ func run(ctx context.Context, j job) error {
 	if err != nil {
 		return err
 	}
+	if j.only != "" {
+		return nil
+	}
 	trusted, err := os.ReadFile(j.certificates)
 	if err != nil {
 		return fmt.Errorf("the authorities of the container image: %w", err)
@@ -90,27 +95,30 @@ func run(ctx context.Context, j job) error {
 
 // built builds every binary with its bill of materials.
 func (j job) built(ctx context.Context, r release, work string) ([]binary, error) {
-	builders := []builder{{dir: filepath.Join(work, "1")}}
-	if !j.once {
-		builders = append(builders, builder{dir: filepath.Join(work, "elsewhere", "2"), cache: filepath.Join(work, "cache")})
-	}
-	for _, b := range builders {
+	first, again := builder{dir: filepath.Join(work, "1")}, builder{dir: filepath.Join(work, "elsewhere", "2")}
+	for _, b := range []builder{first, again} {
 		if err := export(ctx, j.root, r.commit, b.dir); err != nil {
 			return nil, err
 		}
 	}
 	bills := filepath.Join(work, "sbom")
-	if err := execute(ctx, filepath.Join(builders[0].dir, "tools"), nil, "go", "build", "-buildvcs=false", "-o", bills, "./sbom"); err != nil {
+	if err := execute(ctx, filepath.Join(first.dir, "tools"), nil, "go", "build", "-buildvcs=false", "-o", bills, "./sbom"); err != nil {
+		return nil, err
+	}
+	chosen, err := j.chosen()
+	if err != nil {
 		return nil, err
 	}
 	var all []binary
-	for _, t := range targets {
+	for _, t := range chosen {
+		begun := time.Now()
+		builders, how := j.builders(t, first, again, filepath.Join(work, "cache"))
 		b, err := builtAlike(ctx, builders, r, t, "./cmd/athanor", work)
 		if err != nil {
 			return nil, err
 		}
 		bill := filepath.Join(work, t.name()+".json")
-		if err := execute(ctx, builders[0].dir, nil, bills, "-binary", b, "-out", bill, "-dir", "."); err != nil {
+		if err := execute(ctx, first.dir, nil, bills, "-binary", b, "-out", bill, "-dir", "."); err != nil {
 			return nil, err
 		}
 		made := binary{target: t}
@@ -121,9 +129,36 @@ func (j job) built(ctx context.Context, r release, work string) ([]binary, error
 			return nil, err
 		}
 		all = append(all, made)
-		fmt.Printf("%s: %d bytes, built %d times\n", t.name(), len(made.program), len(builders))
+		fmt.Printf("%s: %d bytes, %s, in %v\n", t.name(), len(made.program), how, time.Since(begun).Round(time.Second))
 	}
 	return all, nil
+}
+
+// chosen are the targets that are built.
+func (j job) chosen() ([]target, error) {
+	if j.only == "" {
+		return targets, nil
+	}
+	for _, t := range targets {
+		if t.os+"/"+t.arch == j.only {
+			return []target{t}, nil
+		}
+	}
+	return nil, fmt.Errorf("-only %s: it is no target", j.only)
+}
+
+// builders build a target, so that what they make can be compared, and how. What a binary could depend on is the folder, the state of
+// the cache and what a compiler does at random. The first shows in each binary that is linked in another folder; the others are the
+// compiler's, which is one program for each processor, whatever the system.
+func (j job) builders(t target, first, again builder, cache string) (builders []builder, how string) {
+	switch {
+	case j.once:
+		return []builder{first}, "built once"
+	case j.all || t.os == "linux":
+		again.cache = cache
+		return []builder{first, again}, "compiled twice, equal"
+	}
+	return []builder{first, again}, "linked twice, equal"
 }
 
 var semantic = regexp.MustCompile(`^v(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)(-[0-9A-Za-z.-]+)?$`)

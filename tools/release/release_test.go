@@ -345,7 +345,7 @@ func TestDescribe(t *testing.T) {
 func TestBuiltAlike(t *testing.T) {
 	const program = "package main\n\nvar version, commit, date string\n\nfunc main() { println(version, commit, date) }\n"
 	root := t.TempDir()
-	builders := []builder{{dir: filepath.Join(root, "1")}, {dir: filepath.Join(root, "far", "2"), cache: filepath.Join(root, "cache")}}
+	builders := []builder{{dir: filepath.Join(root, "1")}, {dir: filepath.Join(root, "far", "2"), cache: filepath.Join(root, "cache")}, {dir: filepath.Join(root, "third")}}
 	write := func(b builder, text string) {
 		if err := os.MkdirAll(b.dir, 0o700); err != nil {
 			t.Fatal(err)
@@ -371,6 +371,40 @@ func TestBuiltAlike(t *testing.T) {
 	write(builders[1], strings.Replace(program, "println(", "println(1, ", 1))
 	if _, err := builtAlike(t.Context(), builders, r, here, ".", root); err == nil || !strings.Contains(err.Error(), "not reproducible") {
 		t.Error(err)
+	}
+}
+
+// TestBuilders: every binary is built in two folders, and one of each processor with a cache of its own.
+func TestBuilders(t *testing.T) {
+	first, again := builder{dir: "1"}, builder{dir: "2"}
+	compiled := map[string]bool{}
+	for _, target := range targets {
+		for _, j := range []job{{}, {all: true}, {once: true}} {
+			builders, how := j.builders(target, first, again, "cache")
+			if j.once && len(builders) == 1 && builders[0] == first {
+				continue
+			}
+			if len(builders) != 2 || builders[0] != first || builders[1].dir != again.dir {
+				t.Errorf("%s, %+v: %+v", target.name(), j, builders)
+				continue
+			}
+			if j.all && builders[1].cache == "" || strings.HasPrefix(how, "compiled twice") != (builders[1].cache != "") {
+				t.Errorf("%s, %+v: it is %s, by %+v", target.name(), j, how, builders[1])
+			}
+			if !j.all && builders[1].cache != "" {
+				compiled[target.arch] = true
+			}
+		}
+	}
+	for _, target := range targets {
+		if !compiled[target.arch] {
+			t.Errorf("nothing for %s is compiled twice", target.arch)
+		}
+	}
+	for only, want := range map[string]int{"": len(targets), "linux/arm64": 1, "plan9/amd64": 0} {
+		if chosen, err := (job{only: only}).chosen(); len(chosen) != want || (err == nil) != (want > 0) {
+			t.Errorf("-only %q: %v, %v", only, chosen, err)
+		}
 	}
 }
 
