@@ -69,8 +69,9 @@ func (a *app) adoptDraft(c *cli.Context, source from.Drafter, read foreignSource
 	if err != nil {
 		return err
 	}
+	only := choiceOf(c)
 	options := from.Options{
-		Name: s.stage.Stack, Stage: s.stage.Name, Chosen: chosenBy(c.StringSlice("only")), Env: os.Getenv, Offer: func(source string) error { return a.offer(c, source) },
+		Name: s.stage.Stack, Stage: s.stage.Name, Chosen: only.takes(), Env: os.Getenv, Offer: func(source string) error { return a.offer(c, source) },
 	}
 	if _, err := os.Stat(filepath.Join(read.dir, read.file)); err == nil {
 		options.State = path.Join(base, read.file)
@@ -78,6 +79,9 @@ func (a *app) adoptDraft(c *cli.Context, source from.Drafter, read foreignSource
 	file := read.asFile()
 	file.Sources = sourcesAt(c.Context, read.dir)
 	draft, err := source.Draft(file, options)
+	if err == nil {
+		err = only.unmatched()
+	}
 	if err != nil {
 		return err
 	}
@@ -199,41 +203,6 @@ func baseOf(out, dir string) (string, error) {
 		return "", err
 	}
 	return filepath.ToSlash(rel), nil
-}
-
-// chosenBy is what --only chooses by addresses of the source: * stands for any text. Nil: everything.
-func chosenBy(patterns []string) func(string) bool {
-	if len(patterns) == 0 {
-		return nil
-	}
-	return func(address string) bool {
-		for _, p := range patterns {
-			if fits(p, address) {
-				return true
-			}
-		}
-		return false
-	}
-}
-
-// fits reports whether a text fits a pattern, in which * stands for any text, brackets and dots included.
-func fits(pattern, text string) bool {
-	parts := strings.Split(pattern, "*")
-	if len(parts) == 1 {
-		return pattern == text
-	}
-	if !strings.HasPrefix(text, parts[0]) {
-		return false
-	}
-	text = text[len(parts[0]):]
-	for _, part := range parts[1 : len(parts)-1] {
-		at := strings.Index(text, part)
-		if at < 0 {
-			return false
-		}
-		text = text[at+len(part):]
-	}
-	return strings.HasSuffix(text, parts[len(parts)-1])
 }
 
 // adoptingSession opens the stage of a stack that is still to be written.

@@ -68,8 +68,8 @@ func (a *app) adoptFrom(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	if only := c.StringSlice("only"); len(only) > 0 {
-		if stacks, err = chosen(stacks, only); err != nil {
+	if c.IsSet("only") {
+		if err := choiceOf(c).choose(stacks); err != nil {
 			return err
 		}
 	}
@@ -102,28 +102,15 @@ func sourceOf(sources []from.Source, text string) (kind, where string) {
 	return "", text
 }
 
-// chosen keeps the resources that match any pattern.
-func chosen(stacks []from.Stack, patterns []string) ([]from.Stack, error) {
-	found := 0
+// choose keeps the resources of stacks that --only chooses.
+func (o *choice) choose(stacks []from.Stack) error {
 	for i, s := range stacks {
 		var err error
-		stacks[i], err = s.Only(func(address string) bool {
-			for _, p := range patterns {
-				if ok, _ := path.Match(p, address); ok {
-					return true
-				}
-			}
-			return false
-		})
-		if err != nil {
-			return nil, hint(err, "--only takes the address that is missing too")
+		if stacks[i], err = s.Only(o.takes()); err != nil {
+			return hint(err, "--only takes the address that is missing too")
 		}
-		found += len(stacks[i].Resources)
 	}
-	if found == 0 {
-		return nil, fmt.Errorf("--only %s: no resource matches", strings.Join(patterns, " --only "))
-	}
-	return stacks, nil
+	return o.unmatched()
 }
 
 // writtenStack is a stack as --json reports it.

@@ -19,7 +19,8 @@ func (a *app) approveCommand() *cli.Command {
 	return &cli.Command{
 		Name: "approve", Usage: "approve or reject a plan that somebody else has submitted", ArgsUsage: "[ID [TARGET]]",
 		Description: `Plans anew, refuses when that differs from the submitted plan, shows it, and asks. The service takes an approval from a
-person who signed in (login --oidc) and did not submit the plan. It is good once, for the state that the plan was made for, for 24 hours.
+person who signed in (login --oidc) and did not submit the plan. It is good once, for the state that the plan was made for, for 24 hours
+(serve --approval-ttl).
 
 Without ID it lists the submitted plans of the stage in this directory. --require on makes a stage take only runs of approved plans, of every
 kind: deploy, destroy, drift repair, edits of state. That needs the role admin.
@@ -54,7 +55,7 @@ func approvedFlag() cli.Flag {
 func notAService(store, what string) error {
 	err := errors.New("only a service " + what)
 	if store != "" {
-		err = fmt.Errorf("--store %s: %w", redactURL(store), err)
+		err = fmt.Errorf("store %s: %w", redactURL(store), err)
 	}
 	return hint(err, "athanor login https://HOST, then --store https://HOST; athanor serve is one")
 }

@@ -26,7 +26,7 @@ func (p *project) openBucket(dir, url string) error {
 	store, err := s3.Open(url, bucketConfig, s3.WithID(func() string { return p.storeID }),
 		s3.WithKeys(keeper.RingFact, keys.find), s3.WithProbes(probedLately, rememberProbe))
 	if err != nil {
-		return reconcile.WithHint(fmt.Errorf("--store %s: %w", redactURL(url), err), "s3://BUCKET/PREFIX?region=eu-west-1")
+		return reconcile.WithHint(fmt.Errorf("store %s: %w", redactURL(url), err), "s3://BUCKET/PREFIX?region=eu-west-1")
 	}
 	p.store = store
 	return nil

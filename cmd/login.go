@@ -135,7 +135,7 @@ func (a *app) logout(c *cli.Context) error {
 func (p *project) openService(address string) error {
 	store, err := remote.Open(address, login.Token)
 	if err != nil {
-		return reconcile.WithHint(fmt.Errorf("--store %s: %w", redactURL(address), err), "https://HOST")
+		return reconcile.WithHint(fmt.Errorf("store %s: %w", redactURL(address), err), "https://HOST")
 	}
 	p.store = store
 	return nil

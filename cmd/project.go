@@ -56,7 +56,7 @@ func openProject(dir, store string, options ...postgres.Option) (*project, error
 	case ok && (scheme == "https" || scheme == "http"):
 		return p, p.openService(store)
 	default:
-		return nil, reconcile.WithHint(fmt.Errorf("--store %s: not a store", redactURL(store)), storeForms)
+		return nil, reconcile.WithHint(fmt.Errorf("%s: not a store", redactURL(store)), storeForms)
 	}
 }
 
@@ -86,7 +86,7 @@ func (p *project) openPostgres(url string, options []postgres.Option) error {
 	options = append(options, postgres.WithID(func() string { return p.storeID }), postgres.WithLookup(reconcile.NewDialer().LookupHost))
 	store, err := postgres.Open(url, options...)
 	if err != nil {
-		return reconcile.WithHint(fmt.Errorf("--store %s: %w", redactURL(url), err), "a password is best kept in $PGPASSWORD or ~/.pgpass; in the URL, anything but letters and digits is written %%XX")
+		return reconcile.WithHint(fmt.Errorf("store %s: %w", redactURL(url), err), "a password is best kept in $PGPASSWORD or ~/.pgpass; in the URL, anything but letters and digits is written %%XX")
 	}
 	p.store = store
 	return nil

@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"slices"
 	"syscall"
 	"time"
 
@@ -18,6 +19,7 @@ import (
 	"github.com/athanor-dev/athanor/service"
 	"github.com/athanor-dev/athanor/statestore"
 	"github.com/athanor-dev/athanor/statestore/postgres"
+	"github.com/athanor-dev/athanor/statestore/remote/wire"
 )
 
 func (a *app) serveCommand() *cli.Command {
@@ -44,6 +46,7 @@ serve --store bolt:state.db                    on the loopback, to try it`,
 			&cli.StringFlag{Name: "webhooks", Usage: "tell the webhooks in `FILE` what the audit log gets, signed with $ATHANOR_WEBHOOK_SECRET"},
 			&cli.StringSliceFlag{Name: "audit-key", Usage: "sign the audit log with the Ed25519 key in `FILE` (PEM); further ones are keys of before (may be repeated)"},
 			&cli.DurationFlag{Name: "audit-keep", Usage: "drop entries of the audit log that are older than `DURATION` (8760h), 720h at least; default: keep all"},
+			&cli.DurationFlag{Name: "approval-ttl", Value: service.ApprovalLife, Usage: "an approval of a plan is good for `DURATION`, 720h at most"},
 			&cli.StringFlag{Name: "metrics", Usage: "answer Prometheus at http://`ADDR`/metrics, which needs no token"},
 			&cli.IntFlag{Name: "connections", Value: 16, Usage: "keep at most `N` connections to the database"},
 			cli.JSONFlag(),
@@ -68,7 +71,7 @@ func (a *app) serve(c *cli.Context) error {
 	a.store = p.store
 	store, ok := p.store.(statestore.Folders)
 	if !ok {
-		return hint(fmt.Errorf("--store %s: %w", redactURL(c.String("store")), errNoService), "serve --store postgres://… or bolt:PATH")
+		return hint(fmt.Errorf("store %s: %w", redactURL(c.String("store")), errNoService), "serve --store postgres://… or bolt:PATH")
 	}
 	issuers, err := issuersOf(c.String("oidc"))
 	if err != nil {
@@ -85,6 +88,10 @@ func (a *app) serve(c *cli.Context) error {
 	keep := c.Duration("audit-keep")
 	if keep != 0 && keep < service.LeastAuditKept {
 		return hint(fmt.Errorf("--audit-keep %v: less than %v", keep, service.LeastAuditKept), "webhooks and exports must have been told of what goes")
+	}
+	approvals := c.Duration("approval-ttl")
+	if approvals < time.Minute || approvals > service.MostApprovalLife {
+		return fmt.Errorf("--approval-ttl %v: a minute to %v", approvals, service.MostApprovalLife)
 	}
 	mount := func(*service.Service) {}
 	if text := c.String("master-key"); text != "" {
@@ -108,10 +115,31 @@ func (a *app) serve(c *cli.Context) error {
 		return err
 	}
 	a.interrupts.lasting()
+	a.firstToken(c, service.NewTokens(store, time.Now), issuers)
 	return a.serveOn(c.Context, listener, certificate, store, service.Settings{
-		Version: a.versionText(), Proxies: proxies, OIDC: issuers, Webhooks: hooks, AuditKeys: keys, AuditKeep: keep,
+		Version: a.versionText(), Proxies: proxies, OIDC: issuers, Webhooks: hooks, AuditKeys: keys, AuditKeep: keep, ApprovalLife: approvals,
 		Log: func(method, path string, err error) { a.warn("%s %s: %v", method, path, err) }, Plainly: render.Plainly,
 	}, mount)
+}
+
+// firstToken says how somebody gets in where nobody has a token that is good, and nobody can sign in. It prints no token: what a
+// service prints is kept in logs.
+func (a *app) firstToken(c *cli.Context, tokens *service.Tokens, issuers *service.OIDC) {
+	if issuers != nil && slices.ContainsFunc(issuers.Issuers, func(i service.Issuer) bool { return i.ClientID != "" }) {
+		return
+	}
+	ctx, stop := patient(c.Context)
+	defer stop()
+	all, err := tokens.List(ctx)
+	if err != nil || slices.ContainsFunc(all, func(t wire.Token) bool { return t.Revoked.IsZero() && time.Now().Before(t.Expires) }) {
+		return // what is wrong with the store is said when it is asked
+	}
+	where := ""
+	if store := c.String("store"); os.Getenv(cli.StoreVariable) != store {
+		where = " --store " + shellWord(redactURL(store))
+	}
+	fmt.Fprintln(a.err, "no token of this service is good. One is created on this machine, in another terminal:")
+	fmt.Fprintln(a.err, "next:  athanor token create --name NAME --role admin"+where)
 }
 
 // listen listens where --listen says.
@@ -243,6 +271,7 @@ func (a *app) serveOn(
 	if len(settings.AuditKeys) > 0 {
 		fmt.Fprintln(a.err, "the audit log is signed with "+publicText(settings.AuditKeys[0]))
 	}
+	go s.Warm(ctx)
 	go a.collect(ctx, s)
 	if settings.AuditKeep > 0 {
 		go a.retain(ctx, s)

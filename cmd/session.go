@@ -251,6 +251,9 @@ func (a *app) beginAt(c *cli.Context, targets []string) (*session, *source, erro
 	if err := checkStage(s.stage.Name); err != nil {
 		return nil, nil, err
 	}
+	if err := checkPatterns(c); err != nil {
+		return nil, nil, err
+	}
 	if n := c.Int("parallel"); c.IsSet("parallel") && n < 1 {
 		return nil, nil, fmt.Errorf("--parallel %d: at least 1", n)
 	}
@@ -259,7 +262,7 @@ func (a *app) beginAt(c *cli.Context, targets []string) (*session, *source, erro
 		return nil, nil, err
 	}
 	if d := c.Duration("attempt-timeout"); d < 0 || c.IsSet("attempt-timeout") && d == 0 {
-		return nil, nil, fmt.Errorf("--attempt-timeout %s: more than nothing", d)
+		return nil, nil, fmt.Errorf("attempt timeout %s: it must be more than nothing", d)
 	} else if d > 0 {
 		c.Context = reconcile.WithAttemptTimeout(c.Context, d)
 	}

@@ -29,7 +29,7 @@ history, runs while they happen, the differences of two runs, and saved and subm
 address that it prints lets one browser in, once.
 
 DIRECTORY is that of the project, whose state store is shown. What is sealed is opened with the keys of this machine;
-secrets stay masked. The pages deploy nothing: they can ask a run to stop, as cancel does.`,
+secrets stay masked. The pages deploy nothing; with --allow-write they can ask a run to stop, as cancel does.`,
 		UsageText: `ui                              the state store of this project
 ui --store postgres://db/state
 ui --plan plan.json             also show a plan that plan --out has saved
@@ -37,6 +37,7 @@ ui --source-url 'https://github.com/acme/shop/blob/main/{file}#L{line}'`,
 		Flags: stageFlags(
 			&cli.StringFlag{Name: "listen", Value: "127.0.0.1:0", Usage: "listen on `ADDR` of the loopback; port 0 takes a free one"},
 			&cli.StringSliceFlag{Name: "plan", Usage: "show the plan that `FILE` holds (may be repeated)"},
+			&cli.BoolFlag{Category: cli.Safety, Name: "allow-write", Usage: "let the pages ask a run to stop; otherwise they only show"},
 			&cli.StringFlag{Name: "source-url", Usage: "link to lines of the program by `URL`, with {file} and {line}"}),
 		Action: a.ui,
 	}
@@ -62,9 +63,13 @@ func (a *app) ui(c *cli.Context) error {
 	}
 	door := webpage.NewDoor(listener.Addr(), userName())
 	local := &localPages{app: a, project: p, dir: directoryOf(c.Args().First()), engines: map[statestore.Stage]*engine.Engine{}}
+	cancel := local.cancel
+	if !c.Bool("allow-write") {
+		cancel = nil
+	}
 	pages := webpage.New(context.WithoutCancel(c.Context), webpage.Settings{
 		Store: p.store, StoreName: redactURL(p.name), Version: a.versionText(), Admit: door.Admit, Open: local.open, HoldsData: a.holdsData,
-		Declared: local.declared(c), SourceURL: c.String("source-url"), Plans: local.plans(c.StringSlice("plan")), Cancel: local.cancel, Drift: local.drift,
+		Declared: local.declared(c), SourceURL: c.String("source-url"), Plans: local.plans(c.StringSlice("plan")), Cancel: cancel, Drift: local.drift,
 		Log: func(method, path string, err error) { a.warn("%s %s: %v", method, path, err) }, Plainly: render.Plainly,
 	})
 	a.interrupts.lasting()
@@ -73,6 +78,7 @@ func (a *app) ui(c *cli.Context) error {
 	} else {
 		fmt.Fprintln(a.out, "open "+door.URL())
 	}
+	go pages.Warm(c.Context)
 	return serveLocally(c.Context, listener, door.Guard(pages), pages.Stop)
 }
 

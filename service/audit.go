@@ -27,6 +27,23 @@ const (
 	auditRevoke   = "token.revoke"
 )
 
+// auditActions are the actions of the audit log, which the description of the protocol lists. Each entry of the tests is held to it.
+func auditActions() []string {
+	var description struct {
+		Components struct {
+			Schemas struct {
+				AuditEntry struct {
+					Properties struct{ Action struct{ Enum []string } }
+				}
+			}
+		}
+	}
+	if err := json.Unmarshal(Description, &description); err != nil {
+		panic(err) // it is a file of this package
+	}
+	return description.Components.Schemas.AuditEntry.Properties.Action.Enum
+}
+
 // auditFolder holds the entries of a stack, a chain of its own; those of no stack are of the empty one.
 func auditFolder(stack string) string { return "service.audit/" + wire.Segment(stack) }
 

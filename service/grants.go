@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/athanor-dev/athanor/statestore"
 	"github.com/athanor-dev/athanor/statestore/remote/wire"
@@ -51,6 +52,32 @@ func parseGrants(list []wire.Grant) ([]grant, error) {
 			return nil, fmt.Errorf("pattern %q: it is STACK/STAGE, such as shop/* or */prod", g.On)
 		}
 		grants = append(grants, grant{role(r), stack, stage})
+	}
+	return grants, nil
+}
+
+// notInNames finds what no name of a stack or stage has: those of athanor, Pulumi and Terraform are made of letters, digits and
+// these signs. A pattern that has something else matches nothing, and was meant as another kind of pattern.
+func notInNames(pattern string) string {
+	at := strings.IndexFunc(pattern, func(r rune) bool {
+		return r < utf8.RuneSelf && !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9') && !strings.ContainsRune("-_.:*", r)
+	})
+	if at < 0 {
+		return ""
+	}
+	return pattern[at : at+1]
+}
+
+// givenGrants reads grants that somebody gives, and refuses what nobody can mean. What the store has is read by [parseGrants] alone.
+func givenGrants(list []wire.Grant) ([]grant, error) {
+	grants, err := parseGrants(list)
+	if err != nil {
+		return nil, err
+	}
+	for i, g := range grants {
+		if sign := notInNames(g.stack + g.stage); sign != "" {
+			return nil, fmt.Errorf("pattern %q: %q is in no name of a stack or stage; * stands for any text, and nothing else is special", list[i].On, sign)
+		}
 	}
 	return grants, nil
 }

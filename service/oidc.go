@@ -105,7 +105,7 @@ func (i *Issuer) life() (time.Duration, error) {
 // check refuses a rule that anybody at the issuer would meet. On a shared issuer of jobs a rule without a repository is met by
 // everybody's, and one without a branch or an environment by every pull request.
 func (r *Rule) check(people bool) error {
-	if _, err := parseGrants([]wire.Grant{{Role: r.Role, On: r.On}}); err != nil {
+	if _, err := givenGrants([]wire.Grant{{Role: r.Role, On: r.On}}); err != nil {
 		return err
 	}
 	if len(r.Claims) == 0 {

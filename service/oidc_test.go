@@ -325,6 +325,7 @@ func TestIssuerSettings(t *testing.T) {
 		"good for a week":  {service.Issuer{Issuer: "https://id.example", ClientID: "c", Life: "168h"}, false},
 		"an unknown role":  {service.Issuer{Issuer: "https://id.example", ClientID: "c", Rules: []service.Rule{{Claims: map[string]string{"groups": "x"}, Role: "root", On: "*/*"}}}, false},
 		"a broken pattern": {service.Issuer{Issuer: "https://id.example", ClientID: "c", Rules: []service.Rule{{Claims: map[string]string{"groups": "x"}, Role: "admin", On: "*"}}}, false},
+		"another pattern":  {service.Issuer{Issuer: "https://id.example", ClientID: "c", Rules: []service.Rule{{Claims: map[string]string{"groups": "x"}, Role: "admin", On: "shop/{a,b}"}}}, false},
 	} {
 		set := service.OIDC{Audience: "https://athanor.example", Issuers: []service.Issuer{c.issuer}}
 		if err := set.Check(); (err == nil) != c.fits {

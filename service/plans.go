@@ -22,10 +22,14 @@ const (
 
 	rulesFolder = "service.rules"
 	keptPlans   = 50
-	// approvalLife is how long an approval is good for, and ruleRest how long after a change of the rule of a stage who changed
-	// it approves nothing there.
-	approvalLife = 24 * time.Hour
-	ruleRest     = 24 * time.Hour
+	// ruleRest is how long after a change of the rule of a stage who changed it approves nothing there.
+	ruleRest = 24 * time.Hour
+)
+
+// How long an approval is good for: by default, and at most.
+const (
+	ApprovalLife     = 24 * time.Hour
+	MostApprovalLife = 30 * 24 * time.Hour
 )
 
 // storedRule is the rule of a stage, with who changed it.
@@ -171,7 +175,7 @@ func putPlan(f statestore.Folder, plan *storedPlan) error {
 // shownPlan is a plan with the state that it has now.
 func (s *Service) shownPlan(plan *storedPlan) wire.Plan {
 	shown := plan.Plan
-	if shown.State == wire.PlanApproved && s.settings.Clock().Sub(shown.Decided) >= approvalLife {
+	if shown.State == wire.PlanApproved && s.settings.Clock().Sub(shown.Decided) >= s.settings.ApprovalLife {
 		shown.State = wire.PlanExpired
 	}
 	return shown
@@ -330,7 +334,7 @@ func (s *Service) permitted(in *request, id, ended string) (*reservation, error)
 		switch {
 		case state == wire.PlanUsed && string(plan.Run) == in.run:
 			return false, nil // the answer was lost
-		case state == wire.PlanUsed && cut && s.settings.Clock().Sub(plan.Decided) < approvalLife:
+		case state == wire.PlanUsed && cut && s.settings.Clock().Sub(plan.Decided) < s.settings.ApprovalLife:
 		case state == wire.PlanApproved:
 			reserved.serial = &reserved.before.Serial
 		default:

@@ -75,6 +75,31 @@ func (s *served) end(lease wire.Lease, address string) {
 	s.want(http.StatusOK, "POST", stageURL+"/runs/"+string(lease.Run)+"/complete", lease.Token, string(body), nil)
 }
 
+// TestApprovalLife: an approval is good for as long as the service says.
+func TestApprovalLife(t *testing.T) {
+	t.Parallel()
+	people, jobs := newIssuer(t), newIssuer(t)
+	var later atomic.Int64
+	s := serve(t, people.takes(jobs), func(set *service.Settings) {
+		set.ApprovalLife = time.Hour
+		set.Clock = func() time.Time { return time.Now().Add(time.Duration(later.Load())) }
+	})
+	ann, boss := s.signedIn(people, "ann"), newToken(t, s.store)
+	ci := newToken(t, s.store, wire.Grant{Role: "deployer", On: "*/*"})
+	s.want(http.StatusOK, "PUT", stageURL+"/rule", boss, `{"approval":true}`, nil)
+	plan := s.submit(ci, "sealed", 0)
+	s.decide(http.StatusOK, ann, plan, true)
+	for at, want := range map[time.Duration]string{59 * time.Minute: "approved", time.Hour: "expired"} {
+		later.Store(int64(at))
+		var shown wire.Plan
+		if s.want(http.StatusOK, "GET", stageURL+"/plans/"+plan.ID, ci, "", &shown); shown.State != want {
+			t.Errorf("after %v it is %s, want %s", at, shown.State, want)
+		}
+	}
+	later.Store(int64(time.Hour))
+	s.run(http.StatusForbidden, ci, "r1", plan.ID)
+}
+
 // TestApprovals: a stage with the rule takes only runs of a plan that another person has approved, once and for the state that
 // it was made for.
 func TestApprovals(t *testing.T) {

@@ -348,7 +348,7 @@ func (s *Service) createToken(in *request) (any, error) {
 	if err := decode(in, &body); err != nil {
 		return nil, err
 	}
-	grants, err := parseGrants(body.Grants)
+	grants, err := givenGrants(body.Grants)
 	if err != nil {
 		return nil, invalid(err)
 	}

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/athanor-dev/athanor/service/internal/sse"
+	"github.com/athanor-dev/athanor/service/page"
 	"github.com/athanor-dev/athanor/statestore"
 	"github.com/athanor-dev/athanor/statestore/remote/wire"
 )
@@ -32,6 +33,8 @@ type Settings struct {
 	// Orphaned is how long a lease must have ended until its run is ended by [Service.Collect]; 0 for ten minutes, in
 	// which a machine that slept may go on.
 	Orphaned time.Duration
+	// ApprovalLife is how long an approval of a plan is good for; 0 for [ApprovalLife].
+	ApprovalLife time.Duration
 	// OIDC says whose ID tokens are taken; nil: nobody's.
 	OIDC *OIDC
 	// Webhooks are told what the audit log gets, by [Service.Deliver].
@@ -59,6 +62,7 @@ type Service struct {
 	issuers  *issuers
 	metrics  *metrics
 	streams  *sse.Counter
+	pages    *page.Page
 	explains []explanation // set before the first request
 	mux      *http.ServeMux
 	stop     context.CancelFunc
@@ -72,6 +76,9 @@ func New(ctx context.Context, store statestore.Folders, settings Settings) *Serv
 	}
 	if settings.Rate == 0 {
 		settings.Rate, settings.Burst = 200, 2000
+	}
+	if settings.ApprovalLife == 0 {
+		settings.ApprovalLife = ApprovalLife
 	}
 	if settings.Streams == 0 {
 		settings.Streams = 50

@@ -95,7 +95,7 @@ func (t *Tokens) Create(ctx context.Context, by wire.Author, name string, grants
 
 // create makes a token of a name, grants and subject. Tokens of ID tokens that expired a day ago are dropped: CI makes many.
 func (t *Tokens) create(ctx context.Context, by wire.Author, token apiToken, life time.Duration) (wire.Token, error) {
-	if _, err := parseGrants(token.Grants); err != nil {
+	if _, err := givenGrants(token.Grants); err != nil {
 		return wire.Token{}, err
 	}
 	if life == 0 {

@@ -28,10 +28,14 @@ func (s *Service) openPages() {
 			Visitor: s.visitor, Encrypted: func(r *http.Request) bool { return r.TLS != nil || len(s.settings.Proxies) > 0 }, SignIns: s.signIns(),
 		},
 	})
+	s.pages = pages
 	for _, path := range []string{"GET /{$}", "/s/", "GET /assets/", "/tokens", "/tokens/", "GET /audit", "POST /signin", "GET /signin/", "POST /signout"} {
 		s.mux.Handle(path, pages)
 	}
 }
+
+// Warm does before the first page what it would wait for.
+func (s *Service) Warm(ctx context.Context) { s.pages.Warm(ctx) }
 
 // visitor returns whose token a browser has; nil where the token is not good.
 func (s *Service) visitor(r *http.Request, secret string) (*page.Visitor, error) {

@@ -49,10 +49,18 @@ func (h *Webhook) Check() error {
 	if h.Format != "" && h.Format != "json" && h.Format != "slack" {
 		return fmt.Errorf("webhook %s: format %q is neither json nor slack", at.Host, h.Format)
 	}
-	if h.On != "" {
-		_, err = parseGrants([]wire.Grant{{Role: reader.String(), On: h.On}})
+	for _, action := range h.Actions {
+		if known := auditActions(); !slices.Contains(known, action) {
+			return fmt.Errorf("webhook %s: the audit log has no action %q: there are %s", at.Host, action, strings.Join(known, ", "))
+		}
 	}
-	return err
+	if h.On == "" {
+		return nil
+	}
+	if _, err := givenGrants([]wire.Grant{{Role: reader.String(), On: h.On}}); err != nil {
+		return fmt.Errorf("webhook %s: %w", at.Host, err)
+	}
+	return nil
 }
 
 // redactedHost is the host of an address: a path may be a secret.

@@ -188,6 +188,9 @@ func TestWebhookAddresses(t *testing.T) {
 		"a password":       {service.Webhook{URL: "https://a:b@hooks.example/x", Secret: "s"}, false},
 		"an unknown form":  {service.Webhook{URL: "https://hooks.example/x", Secret: "s", Format: "teams"}, false},
 		"a broken pattern": {service.Webhook{URL: "https://hooks.example/x", Secret: "s", On: "shop"}, false},
+		"another pattern":  {service.Webhook{URL: "https://hooks.example/x", Secret: "s", On: "shop/[a-c]*"}, false},
+		"an action":        {service.Webhook{URL: "https://hooks.example/x", Secret: "s", On: "*/prod", Actions: []string{"run.orphaned"}}, true},
+		"no action":        {service.Webhook{URL: "https://hooks.example/x", Secret: "s", Actions: []string{"run.ended"}}, false},
 	} {
 		if err := c.hook.Check(); (err == nil) != c.fits {
 			t.Errorf("%s: %v", name, err)

@@ -263,7 +263,12 @@ func threeMachines(t *testing.T, sort string) {
 	if service == nil {
 		ann.run(2, "plan", "--out", "plan.json")
 		ci.write("plan.json", ann.read("plan.json"))
-		ci.run(0, "deploy", "plan.json", "--yes")
+		version(6, ci)
+		if _, errs, code := ci.printed("", "deploy", "--reviewed", "plan.json", "--yes"); code != 5 {
+			t.Errorf("what nobody reviewed: %d: %s", code, errs)
+		}
+		version(5, ci)
+		ci.run(0, "deploy", "--reviewed", "plan.json", "--yes")
 	} else {
 		bob.run(0, "approve", "--require", "on")
 		if _, errs, code := ci.printed("", "deploy", "--yes"); code != 5 {

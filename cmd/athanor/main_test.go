@@ -94,6 +94,21 @@ func TestScripts(t *testing.T) {
 	})
 }
 
+// flagInError finds the flag that an error is about.
+var flagInError = regexp.MustCompile(`(?m)^error: (--[a-z-]+)`)
+
+// blames finds an error that is about a flag which was not given: the value came from an argument, a variable or a program.
+func blames(errs string, args []string) string {
+	m := flagInError.FindStringSubmatch(errs)
+	if m == nil || slices.ContainsFunc(args, func(arg string) bool {
+		name, _, _ := strings.Cut(arg, "=")
+		return name == m[1] || name == m[1][1:3] // its letter
+	}) {
+		return ""
+	}
+	return m[1]
+}
+
 // exits CODE COMMAND ARGS… runs a command and checks its exit code.
 func exits(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
@@ -111,6 +126,9 @@ func exits(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	if have != want {
 		ts.Fatalf("exit code %d, want %d", have, want)
+	}
+	if flag := blames(ts.ReadFile("stderr"), args); flag != "" {
+		ts.Fatalf("the error names %s, which was not given", flag)
 	}
 }
 

@@ -129,6 +129,9 @@ func (p *process) end(want int) {
 	if code := <-p.ended; code != want {
 		p.w.t.Errorf("%v: exit code %d, want %d:\n%s%s", p.Args, code, want, p.out.String(), p.errs.String())
 	}
+	if flag := blames(p.errs.String(), p.Args); flag != "" {
+		p.w.t.Errorf("%q names %s, which was not given: %s", p.Args, flag, p.errs.String())
+	}
 }
 
 func (p *process) signal(s os.Signal) {

@@ -82,6 +82,7 @@ func (w *world) joins(s *serving, token string) {
 // holder, a killed one is taken over at once, and one whose service is killed in the middle goes on with the next one.
 func TestThroughAService(t *testing.T) {
 	s := newServing(t, "bolt:state.db")
+	s.process.errs.until(t, "next:  athanor token create --name NAME --role admin --store bolt:state.db\n")
 	w := newGated(t)
 	token := s.token("--name", "ann", "--role", "deployer", "--on", "*/dev-*")
 	w.joins(s, token)
@@ -129,6 +130,9 @@ func TestThroughAService(t *testing.T) {
 	cut := w.start("athanor", "deploy", "--yes", "--json")
 	w.await("started")
 	s.again()
+	if said := s.process.errs.String(); strings.Contains(said, "token") {
+		t.Errorf("with a token that is good it says %s", said)
+	}
 	w.open()
 	cut.end(0)
 

@@ -55,6 +55,9 @@ func (w *world) printed(stdin string, args ...string) (stdout, stderr string, co
 	var out, errs bytes.Buffer
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(stdin), &out, &errs
 	code = exitCode(w.t, cmd, cmd.Run())
+	if flag := blames(errs.String(), args); flag != "" {
+		w.t.Errorf("athanor %q names %s, which was not given: %s", args, flag, errs.String())
+	}
 	return out.String(), errs.String(), code
 }
 

@@ -159,12 +159,20 @@ func usageError(c *Context, err error, below bool) error {
 	if m := badValue().FindStringSubmatch(text); m != nil {
 		text = fmt.Sprintf("--%s %s: it is no %s", m[2], m[1], valueOf(c, m[2]))
 	}
+	if m := badVariable().FindStringSubmatch(text); m != nil {
+		text = fmt.Sprintf("$%s %s: it is no %s", m[2], m[1], valueOf(c, m[3]))
+	}
 	return withFlagsHint(c, errors.New(strings.NewReplacer(" flag -", " flag --", " for -", " for --").Replace(text)))
 }
 
 // badValue finds a value that a flag does not take, and the flag.
 var badValue = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?s)^invalid (?:boolean )?value "(.*)" for (?:flag )?-(\S+): .*$`)
+})
+
+// badVariable finds a value that a flag does not take from a variable, the variable, and the flag.
+var badVariable = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?s)^could not parse "(.*)" as \S+ value from environment variable "(\S+)" for flag (\S+): .*$`)
 })
 
 // valueOf says which values a flag takes.

@@ -145,8 +145,9 @@ func (c *change) Changed() string { return strings.Join(c.Paths, ", ") }
 
 // outcome is what the events of a run come to.
 type outcome struct {
-	changes []*change // in the order in which they began
-	lines   []eventLine
+	changes []*change   // in the order in which they began
+	lines   []eventLine // of the newest events, as many as a page shows
+	events  int
 	began   time.Time
 	last    uint64 // sequence number of the newest event
 	total   int    // resources that the run works on; 0 where it does not say
@@ -154,13 +155,15 @@ type outcome struct {
 
 // outcomeOf reads events in their order.
 func outcomeOf(events []statestore.Event, plainly func(string) string) *outcome {
-	o := &outcome{}
+	o := &outcome{events: len(events)}
 	open := map[string]*change{}    // by address and action: a replacement is more than one
 	running := map[string]*change{} // by address: what was to be updated can end as unchanged
-	for _, stored := range events {
+	for i, stored := range events {
 		e := eventOf(stored, plainly)
 		o.last, o.total = e.seq, max(o.total, e.Total)
-		o.lines = append(o.lines, e.line())
+		if len(events)-i <= mostLines {
+			o.lines = append(o.lines, e.line())
+		}
 		if o.began.IsZero() {
 			o.began = e.Time
 		}
@@ -297,7 +300,7 @@ type endedRun struct {
 
 func (r endedRun) size() int {
 	if r.outcome != nil {
-		return len(r.outcome.lines)
+		return r.outcome.events
 	}
 	return len(r.events)
 }
@@ -347,6 +350,17 @@ func (p *Page) outcome(ctx context.Context, stage statestore.Stage, r statestore
 	o := outcomeOf(known.events, p.settings.Plainly)
 	keep(endedRun{outcome: o})
 	return o, nil
+}
+
+// allLines reads the lines of all events of a run.
+func (p *Page) allLines(ctx context.Context, stage statestore.Stage, run string) ([]eventLine, error) {
+	events, err := p.settings.Store.Events(ctx, stage, run, 0, 0)
+	lines := make([]eventLine, len(events))
+	for i, stored := range events {
+		e := eventOf(stored, p.settings.Plainly)
+		lines[i] = e.line()
+	}
+	return lines, err
 }
 
 // changesIn reads what a run did to one resource. The changes must not be changed.

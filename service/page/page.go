@@ -228,6 +228,10 @@ func (p *Page) handler(view func(*visit) error) http.Handler {
 		}
 		if err != nil {
 			p.problem(w, r, v.visitor, err)
+			return
+		}
+		if v.stage.Stack != "" {
+			p.declare(v.stage)
 		}
 	})
 }

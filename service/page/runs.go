@@ -161,6 +161,7 @@ type runBody struct {
 	Last               uint64
 	EventsURL          string
 	CancelURL          string
+	Cancel             string // the command, where there is no form
 	All, Tree          bool
 	Waits              string
 	Unchanged          int
@@ -212,6 +213,12 @@ func (p *Page) run(v *visit) error {
 		return err
 	}
 	body := p.runBody(v, head, snap, r, o)
+	if body.All && body.LinesHidden > 0 {
+		if body.Lines, err = p.allLines(v.Context(), v.stage, r.ID); err != nil {
+			return err
+		}
+		body.LinesHidden = 0
+	}
 	f := p.stageFrame(v, head, r.Command+" "+body.Short, "history")
 	f.Crumb = body.Short
 	if body.AtWork {
@@ -228,6 +235,9 @@ func (p *Page) runBody(v *visit, head *stageHead, snap *statestore.Snapshot, r s
 	}
 	if body.AtWork && p.settings.Cancel != nil && v.visitor.May(Cancel, v.stage) {
 		body.CancelURL = runURL(v.stage, r.ID) + "/cancel"
+	}
+	if body.AtWork && p.settings.Cancel == nil {
+		body.Cancel = shellCommand("athanor", "cancel", "--stack", v.stage.Stack, "--stage", v.stage.Name)
 	}
 	end := r.Ended
 	if end.IsZero() {
@@ -249,10 +259,7 @@ func (p *Page) runBody(v *visit, head *stageHead, snap *statestore.Snapshot, r s
 		body.Waiting = body.Of - len(changes)
 	}
 	body.Causes = causesOf(changes)
-	body.Lines = o.lines
-	if over := len(o.lines) - mostLines; over > 0 && !body.All {
-		body.Lines, body.LinesHidden = o.lines[over:], over
-	}
+	body.Lines, body.LinesHidden = o.lines, o.events-len(o.lines)
 	if i := slices.IndexFunc(head.Runs, func(x statestore.Run) bool { return x.ID == r.ID }); i >= 0 && i+1 < len(head.Runs) {
 		body.Before = shortRun(head.Runs[i+1].ID)
 		body.CompareURL = compareURL(v.stage, head.Runs[i+1].ID, r.ID)
@@ -521,7 +528,10 @@ func (p *Page) cancellable(v *visit) (*stageHead, statestore.Run, error) {
 	if err != nil {
 		return nil, statestore.Run{}, notFound("There is no such run", "")
 	}
-	if p.settings.Cancel == nil || !v.visitor.May(Cancel, v.stage) {
+	if p.settings.Cancel == nil {
+		return nil, statestore.Run{}, &problem{http.StatusForbidden, "These pages write nothing", "", "athanor cancel --stage " + v.stage.Name + " asks the run to stop; athanor ui --allow-write has a form for it."}
+	}
+	if !v.visitor.May(Cancel, v.stage) {
 		return nil, statestore.Run{}, &problem{http.StatusForbidden, "You may not cancel this run", v.visitor.Name + " needs the role deployer on " + v.stage.String() + ".", ""}
 	}
 	head, _, err := p.head(v)

@@ -61,21 +61,9 @@ func (p *Page) head(v *visit) (*stageHead, *statestore.Snapshot, error) {
 	if snap.Serial == 0 && len(runs) == 0 && snap.Holder == nil {
 		return nil, nil, notFound(v.stage.String()+" was never deployed", "athanor deploy --stage "+v.stage.Name)
 	}
-	p.declare(v.stage)
 	h := p.headOf(v, snap, runs)
 	h.Drift, err = p.driftOf(v, snap)
 	return h, snap, err
-}
-
-// declare asks the program of a stage where it declares its resources, which may take as long as evaluating it: it is asked
-// with the first page of the stage that is shown, so that the page of a resource waits for less of it.
-func (p *Page) declare(stage statestore.Stage) {
-	if p.settings.Declared == nil {
-		return
-	}
-	if _, asked := p.asked.LoadOrStore(stage, true); !asked {
-		go p.settings.Declared(p.stopping, stage)
-	}
 }
 
 // in reports whether a filter of the list of stages passes a stage.

@@ -177,8 +177,26 @@ func (c *client) Delete(ctx context.Context, keys []string) error {
 	for _, key := range keys {
 		in.Delete.Objects = append(in.Delete.Objects, types.ObjectIdentifier{Key: &key})
 	}
-	_, err = api.DeleteObjects(ctx, in)
-	return c.meaning(ctx, "s3:DeleteObject", err)
+	if _, err = api.DeleteObjects(ctx, in); !unknown(err) {
+		return c.meaning(ctx, "s3:DeleteObject", err)
+	}
+	// MinIO before 2025 wants an MD5 of the body, which the SDK no longer sends; others do not know the operation.
+	for _, key := range keys {
+		if _, err := api.DeleteObject(ctx, &awss3.DeleteObjectInput{Bucket: &c.address.Bucket, Key: &key}); err != nil {
+			return c.meaning(ctx, "s3:DeleteObject", err)
+		}
+	}
+	return nil
+}
+
+// unknown reports whether a server refused a request for its form, or does not know the operation.
+func unknown(err error) bool {
+	answer, ok := errors.AsType[*smithyhttp.ResponseError](err)
+	if !ok {
+		return false
+	}
+	status := answer.HTTPStatusCode()
+	return status == http.StatusBadRequest || status == http.StatusMethodNotAllowed || status == http.StatusNotImplemented
 }
 
 // dateOf is the server's time in an answer that is an error.
@@ -212,6 +230,8 @@ func (c *client) meaning(ctx context.Context, permission string, err error) erro
 		return err // it never left: no credentials, no region
 	case status == 0:
 		return &uncertainError{plain(err)}
+	case code == "RequestTimeout", code == "IncompleteBody", code == "ClientDisconnect": // the body did not arrive whole
+		return &uncertainError{said}
 	case code == "NoSuchBucket":
 		return &bucketError{said, "the bucket " + c.address.Bucket + " does not exist there: create it, or name another"}
 	case status == http.StatusNotFound:

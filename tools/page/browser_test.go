@@ -483,7 +483,7 @@ func TestCancel(t *testing.T) {
 	}
 	ctx := open(t)
 	deploy := p.deploying()
-	do(t, ctx, chromedp.Navigate(p.ui()))
+	do(t, ctx, chromedp.Navigate(p.ui("--allow-write")))
 	do(t, ctx, chromedp.Click("tbody a[href*='/runs/']"), chromedp.WaitVisible(".danger"), chromedp.Click(".danger"), chromedp.WaitVisible("form .danger"), chromedp.Click("form .danger"))
 	until(t, ctx, `document.querySelector("#run-head")?.innerText.includes("stopping")`)
 	p.pass("gate0") // the running call ends

@@ -33,7 +33,12 @@ const (
 	// clearAnswers is how often an answer is asked for that has to be clear.
 	clearAnswers = 6
 	probeBytes   = 64 << 10 // a server that is not atomic is caught while it takes a body
+	// writeEvery is how often one object can be written where a server limits that: R2 documents one write a second.
+	writeEvery = time.Second
 )
+
+// errNoWinner says that a server let none of many writes at once through.
+var errNoWinner = errors.New("none of many writes at once won")
 
 // probe proves, once in a while, that the server keeps the conditions of writes, also of many at once.
 func (s *Store) probe(ctx context.Context) error {
@@ -71,13 +76,17 @@ func (s *Store) prove(ctx context.Context, keys []string) error {
 	// wrote.
 	refused := func(key, body string, when Condition, what string) error {
 		var err error
-		for n := range clearAnswers {
-			if _, err = s.put(ctx, key, []byte(body), when); !again(err) {
+		p := s.patience()
+		for unclear := 0; unclear < clearAnswers; {
+			if _, err = s.put(ctx, key, []byte(body), when); !again(err) || !p.pause(ctx) {
 				break
 			}
-			if err := s.set.Wait(ctx, 20*time.Millisecond<<n); err != nil {
-				return err
+			if errors.Is(err, ErrUncertain) {
+				unclear++
 			}
+		}
+		if ctx.Err() != nil {
+			return ctx.Err()
 		}
 		switch {
 		case errors.Is(err, ErrPrecondition):
@@ -116,8 +125,22 @@ func (s *Store) prove(ctx context.Context, keys []string) error {
 	return s.race(ctx, keys[1], Condition{ETag: object.ETag})
 }
 
-// race writes one object from many sides at once; one may win, and what stands there afterwards is the winner's.
+// race writes one object from many sides at once. A server that lets none through, because it limits how often one object is
+// written, is asked again after that time.
 func (s *Store) race(ctx context.Context, key string, when Condition) error {
+	for n := 1; ; n++ {
+		err := s.raceOnce(ctx, key, when)
+		if n == clearAnswers || !errors.Is(err, errNoWinner) {
+			return err
+		}
+		if err := s.set.Wait(ctx, writeEvery); err != nil {
+			return err
+		}
+	}
+}
+
+// raceOnce writes one object from many sides at once; one may win, and what stands there afterwards is the winner's.
+func (s *Store) raceOnce(ctx context.Context, key string, when Condition) error {
 	bodies, errs := make([][]byte, racers), make([]error, racers)
 	start := make(chan struct{})
 	var all sync.WaitGroup
@@ -149,7 +172,7 @@ func (s *Store) race(ctx context.Context, key string, when Condition) error {
 	object, err := s.get(ctx, key, "")
 	switch {
 	case errors.Is(err, ErrMissing) && won == 0 || won == 0 && unknown == 0:
-		return fmt.Errorf("%w: none of %d writes at once won", ErrUncertain, racers)
+		return fmt.Errorf("%w: %w", ErrUncertain, errNoWinner)
 	case err != nil:
 		return err
 	case won == 1 && !bytes.Equal(object.Body, bodies[winner]):

@@ -244,6 +244,9 @@ type limited struct {
 	objects.Bucket
 	clock *waiting
 
+	// strict: a write that is refused for its condition counts as one too.
+	strict bool
+
 	mu      sync.Mutex // of the next two: several objects are written at once
 	last    map[string]time.Duration
 	refused int
@@ -257,21 +260,35 @@ func (l *limited) Put(ctx context.Context, key string, body []byte, when objects
 		return objects.Object{}, objects.ErrBusy
 	}
 	object, err := l.Bucket.Put(ctx, key, body, when)
-	if err == nil {
+	if err == nil || l.strict {
 		l.last[key] = l.clock.at
 	}
 	return object, err
 }
 
-// A bucket that takes one write of the head a second delays commits, and refuses none.
+// A bucket that takes one write of an object a second passes the probe, delays commits, and refuses none.
 func TestOneWriteASecond(t *testing.T) {
 	t.Parallel()
+	for _, strict := range []bool{false, true} {
+		oneWriteASecond(t, strict)
+	}
+}
+
+func oneWriteASecond(t *testing.T, strict bool) {
+	t.Helper()
 	clock := new(waiting)
-	bucket := &limited{Bucket: objectstest.NewMemory(t, time.Now), clock: clock, last: map[string]time.Duration{}}
+	bucket := &limited{Bucket: objectstest.NewMemory(t, time.Now), clock: clock, strict: strict, last: map[string]time.Duration{}}
 	set := clock.settings()
 	set.Patience = 10 * time.Second
+	probed := 0
+	set.Probed, set.Remember = func() bool { return false }, func() { probed++ }
 	s := newStore(bucket, set)
 	lease := acquired(t, s, "r1")
+	if probed != 1 || bucket.refused == 0 || clock.at > 20*time.Second {
+		t.Errorf("strict %v: the probe passed %d times, after %s with %d refusals", strict, probed, clock.at, bucket.refused)
+	}
+	clock.at, bucket.refused = 0, 0
+	clear(bucket.last)
 	const batches = 6
 	for seq := range uint64(batches) {
 		var err error
