@@ -192,7 +192,7 @@ type cause struct {
 
 const (
 	mostRows  = 200 // changes of a run that are shown at once
-	mostLines = 400 // events of a run that are shown at once
+	mostLines = 200 // events of a run that are shown at once
 )
 
 func (p *Page) run(v *visit) error {

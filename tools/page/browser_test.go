@@ -29,6 +29,8 @@ type project struct {
 	t   *testing.T
 	dir string
 	env []string
+	// serving is the process of athanor ui.
+	serving *os.Process
 }
 
 func newProject(t *testing.T, stack string) *project {
@@ -82,6 +84,7 @@ func (p *project) ui(args ...string) string {
 	if err != nil {
 		p.t.Fatal(err)
 	}
+	p.serving = cmd.Process
 	p.t.Cleanup(func() {
 		_ = cmd.Process.Signal(syscall.SIGINT)
 		if err := cmd.Wait(); err != nil {
