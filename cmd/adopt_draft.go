@@ -17,6 +17,7 @@ import (
 	"github.com/athanor-dev/athanor/cmd/internal/yamlstack"
 	"github.com/athanor-dev/athanor/cmd/render"
 	"github.com/athanor-dev/athanor/engine"
+	"github.com/athanor-dev/athanor/reconcile/tree"
 	"github.com/athanor-dev/athanor/statestore"
 	"github.com/athanor-dev/athanor/statestore/s3"
 )
@@ -51,7 +52,8 @@ type adoptionCounts struct {
 	Ambiguous int `json:"ambiguous"`
 	Unmapped  int `json:"unmapped"`
 	Needless  int `json:"needless"`
-	// IgnoredPaths are paths that are declared and not compared.
+	// ManagedPaths are values that are declared, IgnoredPaths the paths that are not compared.
+	ManagedPaths int `json:"managedPaths"`
 	IgnoredPaths int `json:"ignoredPaths"`
 	// Undeclared are attributes that no prop has.
 	Undeclared int `json:"undeclaredAttributes"`
@@ -299,6 +301,20 @@ func countsOf(stack from.Stack) adoptionCounts {
 		case from.Needless:
 			n.Needless++
 		}
+	}
+	for _, r := range stack.Resources {
+		values := 0
+		tree.Walk(from.Placed(r.Props, ""), func(_ tree.Path, v any) bool {
+			switch v.(type) {
+			case map[string]any, []any:
+			default:
+				values++
+			}
+			return true
+		})
+		each := max(1, len(r.For))
+		n.ManagedPaths += each * values
+		n.IgnoredPaths += each * len(r.IgnoreChanges)
 	}
 	n.Undeclared = len(stack.Notes)
 	return n

@@ -14,16 +14,20 @@ import (
 	"github.com/athanor-dev/athanor/adopt/from/wrangler"
 	"github.com/athanor-dev/athanor/cmd/cli"
 	"github.com/athanor-dev/athanor/cmd/render"
+	"github.com/athanor-dev/athanor/providers/aws/cloudcontrol/registry"
 	"github.com/athanor-dev/athanor/reconcile/localfile"
 )
 
 // sources are the tools whose files can be read.
 func (a *app) sources() []from.Source {
-	all := []from.Source{wrangler.Source{}, terraform.Source{Find: a.catalog.Find}, terraform.Pulumi{Find: a.catalog.Find}, terraform.Alchemy{Find: a.catalog.Find}}
-	for _, name := range []string{"cloudformation", "cdk", "sst"} {
-		all = append(all, terraform.CloudFormation{Name: name, Find: a.catalog.Find, Identifier: identifierOf})
+	pulumi := terraform.Pulumi{Find: a.catalog.Find, Types: registry.Names, Fields: fieldsOf}
+	stacks := func(name string) terraform.CloudFormation {
+		return terraform.CloudFormation{Name: name, Find: a.catalog.Find, Identifier: identifierOf}
 	}
-	return all
+	return []from.Source{
+		wrangler.Source{}, terraform.Source{Find: a.catalog.Find}, pulumi, terraform.Alchemy{Find: a.catalog.Find},
+		stacks("cloudformation"), stacks("cdk"), terraform.SST{Stacks: stacks("sst"), States: pulumi},
+	}
 }
 
 // adoptFrom prints, or writes, the stacks that a file of another tool declares.

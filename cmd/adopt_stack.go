@@ -20,6 +20,7 @@ import (
 
 	"github.com/athanor-dev/athanor/adopt/from/terraform"
 	"github.com/athanor-dev/athanor/providers/aws/cloudcontrol/registry"
+	"github.com/athanor-dev/athanor/reconcile/props"
 )
 
 // isStackTool reports whether a kind of source is a tool whose stacks are of CloudFormation.
@@ -36,6 +37,15 @@ func identifierOf(typ string) []string {
 		names = append(names, string(p))
 	}
 	return names
+}
+
+// fieldsOf gives what of a type of the registry can be set, and what can be read.
+func fieldsOf(typ string) (settable, readable []props.Field, err error) {
+	t, err := registry.Lookup(typ)
+	if err != nil {
+		return nil, nil, err
+	}
+	return t.Props(), t.Attrs(), nil
 }
 
 // readDeployedStack reads a stack of CloudFormation by its name or its ARN, with ?region=REGION.

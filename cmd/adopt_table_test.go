@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/athanor-dev/athanor/adopt/from"
+	"github.com/athanor-dev/athanor/adopt/from/terraform"
 	"github.com/athanor-dev/athanor/providers"
 	"github.com/athanor-dev/athanor/providers/aws/cloudcontrol/registry"
 	"github.com/athanor-dev/athanor/reconcile"
@@ -69,6 +71,52 @@ func TestAdoptKindsAreThose(t *testing.T) {
 		if err := os.WriteFile(file, []byte("{\n"+strings.Join(lines, ",\n")+"\n}\n"), 0o644); err != nil {
 			t.Fatal(err)
 		}
+	}
+}
+
+// TestNativeTokensMeanTypes reads an object of each type of the registry as Pulumi's provider aws-native names it: the rule of its generator,
+// https://github.com/pulumi/pulumi-aws-native/blob/master/provider/pkg/schema/gen.go, functions moduleName and typeToken, leaves no two types one name.
+func TestNativeTokensMeanTypes(t *testing.T) {
+	names, err := registry.Names()
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]string{}
+	var resources []any
+	for _, typ := range names {
+		parts := strings.Split(typ, "::")
+		module, name := strings.ToLower(parts[1]), parts[2]
+		if module == "config" {
+			module = "configuration"
+		}
+		if strings.HasPrefix(module, "kinesisanalytics") && name == "ApplicationOutput" {
+			name += "Resource"
+		}
+		token := "aws-native:" + module + ":" + name[:1] + strings.ToLower(name[1:]) // of a token's name the case says nothing
+		urn := "urn:pulumi:prod::shop::" + token + "::it"
+		want[urn] = typ
+		resources = append(resources, map[string]any{"urn": urn, "type": token, "custom": true, "id": "it", "inputs": map[string]any{}, "outputs": map[string]any{}})
+	}
+	content, err := json.Marshal(map[string]any{"version": 3, "deployment": map[string]any{"manifest": map[string]any{}, "resources": resources}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	source := terraform.Pulumi{
+		Find: func(string) (reconcile.Any, error) { return nil, reconcile.ErrNoKind }, Types: registry.Names,
+		Fields: func(string) (settable, readable []props.Field, err error) { return nil, nil, nil },
+	}
+	draft, err := source.Draft(from.File{Name: "shop.json", Content: content}, from.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	read := 0
+	for _, e := range draft.Stack(nil).Entries {
+		if read++; e.Type != want[e.Source] {
+			t.Errorf("%s is %s", e.Source, e.Type)
+		}
+	}
+	if read != len(names) || read < 1000 {
+		t.Errorf("%d of %d types are read", read, len(names))
 	}
 }
 

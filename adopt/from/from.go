@@ -88,6 +88,8 @@ type Resource struct {
 	// Provider are the settings that it has, "" for those of its kind's provider.
 	Provider  string   `json:"provider,omitempty"`
 	DependsOn []string `json:"dependsOn,omitempty"`
+	// IgnoreChanges are paths that are neither declared nor compared: sensitive values that cannot be secrets.
+	IgnoreChanges []string `json:"ignoreChanges,omitempty"`
 	// For are the entries of several resources that differ in nothing else, by key. Their identities are the values "adopt".
 	For map[string]map[string]any `json:"-"`
 	// Comment stands above it in the source's program, Comments above what became its props, by name.

@@ -14,18 +14,15 @@ import (
 
 // YAML is a stack as it stands in athanor.yaml, in a folder from which that of the file that was read is at base.
 func (s Stack) YAML(base string) ([]byte, error) {
+	var w nodes
 	doc := &yaml.Node{Kind: yaml.MappingNode}
-	if err := put(doc, "stack", s.Name); err != nil {
-		return nil, err
-	}
+	w.put(doc, "stack", s.Name)
 	if len(s.Providers) > 0 {
 		providers := map[string]any{}
 		for name, settings := range s.Providers {
 			providers[name] = settings
 		}
-		if err := put(doc, "providers", providers); err != nil {
-			return nil, err
-		}
+		w.put(doc, "providers", providers)
 	}
 	if len(s.Config) > 0 {
 		config := map[string]any{}
@@ -39,43 +36,35 @@ func (s Stack) YAML(base string) ([]byte, error) {
 			}
 			config[name] = entry
 		}
-		if err := put(doc, "config", config); err != nil {
-			return nil, err
-		}
+		w.put(doc, "config", config)
 	}
 	if len(s.Secrets) > 0 {
 		secrets := map[string]any{}
 		for _, secret := range s.Secrets {
 			secrets[secret.Name] = map[string]any{"sealed": true}
 		}
-		if err := put(doc, "secrets", secrets); err != nil {
-			return nil, err
-		}
+		w.put(doc, "secrets", secrets)
 	}
 	if len(s.Reads) > 0 {
 		reads := map[string]any{}
 		for _, r := range s.Reads {
 			reads[r.Address] = r.read()
 		}
-		if err := put(doc, "read", reads); err != nil {
-			return nil, err
-		}
+		w.put(doc, "read", reads)
 	}
 	resources := &yaml.Node{Kind: yaml.MappingNode}
 	for _, r := range s.Resources {
-		entry, err := r.node(base)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", r.Address, err)
-		}
+		entry := r.node(&w, base)
 		address := scalar(r.Address)
 		address.HeadComment = comment(r.Comment)
 		resources.Content = append(resources.Content, address, entry)
 	}
 	doc.Content = append(doc.Content, scalar("resources"), resources)
 	if len(s.Outputs) > 0 {
-		if err := put(doc, "outputs", s.Outputs); err != nil {
-			return nil, err
-		}
+		w.put(doc, "outputs", s.Outputs)
+	}
+	if err := w.fill(); err != nil {
+		return nil, err
 	}
 	quoted(doc)
 	var b bytes.Buffer
@@ -100,32 +89,27 @@ func (r Resource) read() map[string]any {
 }
 
 // node is a resource as it stands in athanor.yaml.
-func (r Resource) node(base string) (*yaml.Node, error) {
+func (r Resource) node(w *nodes, base string) *yaml.Node {
 	entry := &yaml.Node{Kind: yaml.MappingNode}
 	if len(r.For) > 0 {
 		each := map[string]any{}
 		for key, values := range r.For {
 			each[key] = Placed(values, base)
 		}
-		if err := put(entry, "for", each); err != nil {
-			return nil, err
-		}
+		w.put(entry, "for", each)
 	}
-	if err := put(entry, "kind", r.Kind); err != nil {
-		return nil, err
-	}
+	w.put(entry, "kind", r.Kind)
 	if r.Provider != "" {
-		if err := put(entry, "provider", r.Provider); err != nil {
-			return nil, err
-		}
+		w.put(entry, "provider", r.Provider)
 	}
 	if len(r.Props) > 0 {
-		if err := put(entry, "props", Placed(r.Props, base)); err != nil {
-			return nil, err
-		}
-		props := entry.Content[len(entry.Content)-1]
-		for n := 0; n+1 < len(props.Content); n += 2 {
-			props.Content[n].HeadComment = comment(r.Comments[props.Content[n].Value])
+		props := w.put(entry, "props", Placed(r.Props, base))
+		if len(r.Comments) > 0 {
+			w.filled = append(w.filled, func() {
+				for n := 0; n+1 < len(props.Content); n += 2 {
+					props.Content[n].HeadComment = comment(r.Comments[props.Content[n].Value])
+				}
+			})
 		}
 	}
 	options := map[string]any{}
@@ -142,10 +126,13 @@ func (r Resource) node(base string) (*yaml.Node, error) {
 	if len(r.DependsOn) > 0 {
 		options["dependsOn"] = r.DependsOn
 	}
-	if len(options) == 0 {
-		return entry, nil
+	if len(r.IgnoreChanges) > 0 {
+		options["ignoreChanges"] = r.IgnoreChanges
 	}
-	return entry, put(entry, "options", options)
+	if len(options) > 0 {
+		w.put(entry, "options", options)
+	}
+	return entry
 }
 
 // misleading reports a character that changes how the others are shown, such as the direction of text. The encoder writes them as
@@ -219,12 +206,33 @@ func scalar(text string) *yaml.Node {
 	return n
 }
 
-func put(into *yaml.Node, name string, v any) error {
+// nodes are the values of a document. They are encoded together: an encoder for each of them would be most of the work.
+type nodes struct {
+	values []any
+	nodes  []*yaml.Node
+	filled []func() // what is done when the nodes have their values
+}
+
+// put adds a value to an object, and gives its node, which is filled later.
+func (w *nodes) put(into *yaml.Node, name string, v any) *yaml.Node {
 	value := &yaml.Node{}
-	if err := value.Encode(written(v)); err != nil {
+	into.Content = append(into.Content, scalar(name), value)
+	w.values, w.nodes = append(w.values, written(v)), append(w.nodes, value)
+	return value
+}
+
+// fill encodes the values.
+func (w *nodes) fill() error {
+	var all yaml.Node
+	if err := all.Encode(w.values); err != nil {
 		return err
 	}
-	into.Content = append(into.Content, scalar(name), value)
+	for n, value := range all.Content {
+		*w.nodes[n] = *value
+	}
+	for _, then := range w.filled {
+		then()
+	}
 	return nil
 }
 

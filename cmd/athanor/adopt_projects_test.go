@@ -21,11 +21,18 @@ import (
 
 type attributes = map[string]any
 
-// adoptedProject is a project that was made outside athanor, with the state that Terraform has of it in shop.tfstate.
+// adoptedProject is a project that was made outside athanor, with the state that another tool has of it in a file.
 type adoptedProject struct {
 	*world
+	// from is what adopt reads, with its options. Default: shop.tfstate.
+	from []string
 	// mapped and folded are how many objects of the state become resources, and parts of these; looked those that somebody must look at.
 	mapped, folded, looked int
+	// unmapped are how many objects the emulator gives no identity, drift what it left out when it made the others.
+	unmapped int
+	drift    []string
+	// ignored are how many paths are sensitive numbers, which are not declared.
+	ignored int
 	// mutations counts the changes of the cloud.
 	mutations func() int
 	// yaml is the stack.
@@ -39,15 +46,27 @@ func (p *adoptedProject) take() {
 	t := p.t
 	t.Helper()
 	var r adoption
-	printed := p.run(0, "adopt", "--from", "shop.tfstate", "--json")
+	if len(p.from) == 0 {
+		p.from = []string{"shop.tfstate"}
+	}
+	printed := p.run(0, append([]string{"adopt", "--json", "--from"}, p.from...)...)
 	if err := json.Unmarshal([]byte(printed), &r); err != nil {
 		t.Fatal(err)
 	}
-	if n := r.Counts; n.Mapped != p.mapped || n.Folded != p.folded || n.Ambiguous != p.looked || n.Unmapped+n.IgnoredPaths != 0 || len(r.Drift) != 0 {
+	if n := r.Counts; n.Mapped != p.mapped || n.Folded != p.folded || n.Ambiguous != p.looked || n.IgnoredPaths != p.ignored || n.Unmapped != p.unmapped {
 		t.Errorf("%+v %+v\n%s", n, r.Drift, printed)
 	}
-	p.yaml = r.YAML
-	p.write("athanor.yaml", r.YAML)
+	var drift []string
+	for _, d := range r.Drift {
+		drift = append(drift, d.Address+" "+d.Path)
+	}
+	if !slices.Equal(drift, p.drift) {
+		t.Errorf("the drift of the source is %v", drift)
+	}
+	if p.yaml = r.YAML; p.yaml != "" {
+		p.write("athanor.yaml", p.yaml)
+	}
+	p.yaml = p.read("athanor.yaml")
 	for address, paths := range p.planned(2, "--adopt") {
 		for _, path := range paths {
 			if !slices.ContainsFunc(p.tagged, func(tag string) bool { return strings.HasPrefix(path, tag) }) {

@@ -21,6 +21,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 	s3types "github.com/aws/aws-sdk-go-v2/service/s3/types"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
+	"go.yaml.in/yaml/v3"
 
 	"github.com/athanor-dev/athanor/providers/aws/awstest"
 )
@@ -28,12 +29,12 @@ import (
 // adoption is what adopt --from prints with --json.
 type adoption struct {
 	YAML   string
-	Counts struct{ Mapped, Folded, Ambiguous, Unmapped, Needless, IgnoredPaths int }
+	Counts struct{ Mapped, Folded, Ambiguous, Unmapped, Needless, ManagedPaths, IgnoredPaths int }
 	Drift  []struct{ Address, Path string }
 }
 
 // TestAdoptRealStates adopts the states in $ATHANOR_TFSTATES, which real providers made: every object is counted, the stack is one,
-// and nothing that a provider calls sensitive stands in it or in the report.
+// nothing that a provider calls sensitive stands in it or in the report, and of all paths that the stacks manage at most 2 % are ignored.
 func TestAdoptRealStates(t *testing.T) {
 	dir := os.Getenv("ATHANOR_TFSTATES")
 	if dir == "" {
@@ -43,6 +44,7 @@ func TestAdoptRealStates(t *testing.T) {
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no states in %s: %v", dir, err)
 	}
+	managedPaths, ignoredPaths := 0, 0
 	for _, file := range files {
 		t.Run(strings.TrimSuffix(filepath.Base(file), ".tfstate"), func(t *testing.T) {
 			w := newWorld(t, "")
@@ -65,9 +67,15 @@ func TestAdoptRealStates(t *testing.T) {
 			}
 			managed, sensitive := contentsOf(t, data)
 			n := r.Counts
-			if sum := n.Mapped + n.Folded + n.Ambiguous + n.Unmapped + n.Needless; sum != managed || n.IgnoredPaths != 0 {
+			if sum := n.Mapped + n.Folded + n.Ambiguous + n.Unmapped + n.Needless; sum != managed {
 				t.Errorf("%d of %d objects are accounted for: %+v", sum, managed, n)
 			}
+			values, ignored := pathsOf(t, r.YAML)
+			if values != n.ManagedPaths || ignored != n.IgnoredPaths {
+				t.Errorf("the stack has %d values and ignores %d paths, and the report says %+v", values, ignored, n)
+			}
+			managedPaths += values
+			ignoredPaths += ignored
 			if (n.Mapped+n.Folded+n.Ambiguous+n.Needless)*10 < managed*6 {
 				t.Errorf("most objects are not adopted: %+v", n)
 			}
@@ -81,6 +89,55 @@ func TestAdoptRealStates(t *testing.T) {
 			t.Logf("%+v", n)
 		})
 	}
+	if t.Logf("%d paths are managed, %d ignored", managedPaths, ignoredPaths); ignoredPaths*50 > managedPaths {
+		t.Errorf("%d of %d paths are ignored", ignoredPaths, managedPaths)
+	}
+}
+
+// pathsOf counts the values that the resources of a stack declare, and the paths that they ignore.
+func pathsOf(t *testing.T, text string) (values, ignored int) {
+	t.Helper()
+	var doc struct {
+		Resources map[string]struct {
+			For, Props any
+			Options    struct {
+				IgnoreChanges []string `yaml:"ignoreChanges"`
+			}
+		}
+	}
+	if err := yaml.Unmarshal([]byte(text), &doc); err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range doc.Resources {
+		each := 1
+		switch list := r.For.(type) {
+		case attributes:
+			each = len(list)
+		case []any:
+			each = len(list)
+		}
+		values += each * leavesOf(r.Props)
+		ignored += each * len(r.Options.IgnoreChanges)
+	}
+	return values, ignored
+}
+
+func leavesOf(v any) int {
+	n := 0
+	switch v := v.(type) {
+	case attributes:
+		for _, x := range v {
+			n += leavesOf(x)
+		}
+	case []any:
+		for _, x := range v {
+			n += leavesOf(x)
+		}
+	case nil:
+	default:
+		return 1
+	}
+	return n
 }
 
 // contentsOf counts the objects of a state, and gives the texts that its providers call sensitive.

@@ -366,65 +366,13 @@ resource "cloudflare_workers_route" "api" {
 	if after := server.Mutations(); len(after) != before {
 		t.Errorf("a second deploy changes something: %v", after[before:])
 	}
-	p.cloudflareDrifts(server, zone)
+	p.env = append(p.env, "ATHANOR_STAGE=prod")
+	made := &madeWorkers{server, zone, stateIDs(t, p.read("shop/terraform.tfstate"))}
+	made.drifts(&adoptedProject{world: p.world, yaml: r.YAML})
 	p.run(0, "destroy", "--yes", "--stage", "prod", "--allow-delete", "*")
 	for _, kind := range []string{"storage/kv/namespaces", "d1/database", "queues", "workers/scripts"} {
 		if left, _ := server.Do(t, http.MethodGet, "/accounts/"+server.Account+"/"+kind, nil).([]any); len(left) != 0 {
 			t.Errorf("%s: %v", kind, left)
 		}
-	}
-}
-
-// cloudflareDrifts changes what was adopted by hand, and wants each change to be drift.
-func (p *tofu) cloudflareDrifts(server *cloudflaretest.Server, zone string) {
-	t := p.t
-	t.Helper()
-	var state struct {
-		Resources []struct {
-			Type      string
-			Instances []struct{ Attributes map[string]any }
-		}
-	}
-	if err := json.Unmarshal([]byte(p.read("shop/terraform.tfstate")), &state); err != nil {
-		t.Fatal(err)
-	}
-	id := func(typ string) string {
-		for _, r := range state.Resources {
-			if r.Type == typ {
-				text, _ := r.Instances[0].Attributes["id"].(string)
-				return text
-			}
-		}
-		t.Fatalf("there is no %s", typ)
-		return ""
-	}
-	account := "/accounts/" + server.Account
-	type body = map[string]any
-	record := "/zones/" + zone + "/dns_records/" + id("cloudflare_dns_record")
-	server.Do(t, http.MethodPut, account+"/storage/kv/namespaces/"+id("cloudflare_workers_kv_namespace"), body{"title": "other"})
-	server.Do(t, http.MethodPatch, account+"/d1/database/"+id("cloudflare_d1_database"), body{"read_replication": body{"mode": "auto"}})
-	server.Do(t, http.MethodPatch, record, body{"name": "www.example.com", "type": "CNAME", "content": "other.example", "ttl": 600})
-	server.Do(t, http.MethodPut, "/zones/"+zone+"/workers/routes/"+id("cloudflare_workers_route"), body{"pattern": "example.com/other/*", "script": "shop-api"})
-	server.Do(t, http.MethodPut, account+"/workers/scripts/shop-api/schedules", []any{body{"cron": "0 4 * * *"}})
-	domains, _ := server.Do(t, http.MethodGet, account+"/workers/domains", nil).([]any)
-	for _, d := range domains {
-		if id, ok := d.(body)["id"].(string); ok {
-			server.Do(t, http.MethodDelete, account+"/workers/domains/"+id, nil)
-		}
-	}
-	server.PatchSettings(t, "shop-api", body{"compatibility_date": "2025-02-02", "bindings": []any{body{"name": "LEVEL", "type": "plain_text", "text": "info"}}})
-	whole := &adoptedProject{world: p.world}
-	found := whole.planned(2, "--stage", "prod")
-	for address, props := range map[string][]string{
-		"cache": {"title"}, "db": {"readReplication"}, "www": {"content", "ttl"}, "workers_route-api": {"pattern"}, "workers_script-api": {"crons", "domains", "compatibilityDate", "env"},
-	} {
-		for _, prop := range props {
-			if !shows(found[address], prop) {
-				t.Errorf("%s %s is no drift: %v", address, prop, found)
-			}
-		}
-	}
-	if said := p.run(2, "drift", "--stage", "prod"); !strings.Contains(said, "workers_route-api") {
-		t.Error(said)
 	}
 }

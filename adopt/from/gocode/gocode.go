@@ -459,6 +459,13 @@ func (w *writer) options(e *entry) []string {
 	if len(others) > 0 {
 		all = append(all, call(ns+".DependsOn", others))
 	}
+	if len(e.IgnoreChanges) > 0 {
+		var paths []string
+		for _, path := range e.IgnoreChanges {
+			paths = append(paths, strconv.Quote(path))
+		}
+		all = append(all, call(ns+".IgnoreChanges", paths))
+	}
 	return all
 }
 

@@ -55,7 +55,7 @@ func (Alchemy) Largest() int64 { return 256 << 20 }
 func (Alchemy) Recognizes(f from.File) bool {
 	return bytes.HasPrefix(f.Content, []byte(alchemyStart)) ||
 		bytes.HasPrefix(bytes.TrimLeft(f.Content, " \t\r\n"), []byte("{")) && bytes.Contains(f.Content, []byte(`"Symbol(alchemy::Resource`)) &&
-			!(Pulumi{}).Recognizes(f) && !looksLikeState(f.Content)
+			!isPulumiState(f) && !looksLikeState(f.Content)
 }
 
 // Place is the app and the stage of the states.

@@ -74,7 +74,7 @@ var typeOfAWS = regexp.MustCompile(`["']?Type["']?\s*:\s*["']?AWS::`)
 
 // Recognizes reports a template by its content. One of CDK, or of SST 2, has the paths of its constructs.
 func (s CloudFormation) Recognizes(f from.File) bool {
-	if !typeOfAWS.Match(f.Content) || !bytes.Contains(f.Content, []byte("Resources")) || looksLikeState(f.Content) || (Pulumi{}).Recognizes(f) {
+	if looksLikeState(f.Content) || isPulumiState(f) || !bytes.Contains(f.Content, []byte("Resources")) || !typeOfAWS.Match(f.Content) {
 		return false
 	}
 	isSST := bytes.Contains(f.Content, []byte("sst:app"))
@@ -297,7 +297,7 @@ func (e *stackEvaluator) instance(logical string, raw map[string]any, module str
 	slices.Sort(i.depends)
 	i.depends = slices.Compact(i.depends)
 	if r.lines[typ] == nil {
-		r.lines[typ] = r.genericLine(typ)
+		r.lines[typ] = genericLine(typ)
 	}
 	line := r.lines[typ]
 	maps.Copy(i.attrs, e.facts(logical))
@@ -345,7 +345,7 @@ func tagMap(tags []any) map[string]any {
 }
 
 // genericLine is the line of a type that the table does not have: the registry's name and the names of its properties.
-func (r *templateReader) genericLine(typ string) *typeLine {
+func genericLine(typ string) *typeLine {
 	l := &typeLine{
 		typ: typ, kind: typ, identity: "{identity}", generic: true, plain: true, rename: map[string]string{}, units: map[string]string{},
 		ignore: map[string]bool{}, known: map[string]string{}, given: map[string]string{},

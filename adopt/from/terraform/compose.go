@@ -135,9 +135,7 @@ func (o *object) observe(seen from.Observed, s *state, secret []tree.Path) []fro
 	differs := func(p tree.Path) bool { return slices.ContainsFunc(seen.Differs, p.Overlaps) }
 	missing := func(p tree.Path) bool { return slices.ContainsFunc(seen.Missing, p.Overlaps) }
 	have, _ := tree.Clone(seen.Props).(map[string]any)
-	if have == nil {
-		have = map[string]any{}
-	}
+	have = o.unseen(have)
 	for name, v := range o.props {
 		p := tree.Path("").Key(name)
 		live, there := have[name]
@@ -157,7 +155,7 @@ func (o *object) observe(seen from.Observed, s *state, secret []tree.Path) []fro
 		}
 	}
 	for name, live := range have {
-		if _, declared := o.props[name]; !declared && s.awaited == nil && differs(tree.Path("").Key(name)) {
+		if _, declared := o.props[name]; !declared && s.awaited == nil && o.inst.declared == nil && differs(tree.Path("").Key(name)) {
 			drifts = append(drifts, from.Drift{Address: o.address, Path: string(tree.Path("").Key(name)), Cloud: live})
 		}
 	}
@@ -287,7 +285,7 @@ func preference(a, b, prop string) int {
 	rank := func(attr string) int {
 		n, p := norm(attr), norm(prop)
 		switch {
-		case p != "" && (n == p || strings.HasSuffix(p, n)):
+		case p != "" && (strings.HasSuffix(p, n) || strings.HasSuffix(strings.TrimSuffix(p, "s"), n)):
 			return 0
 		case n == "arn" || strings.HasSuffix(n, "arn"):
 			return 1
@@ -649,6 +647,9 @@ func (c *composing) resources(places *places) []from.Resource {
 		declared := made[n]
 		o.withoutAwaited(declared)
 		r := from.Resource{Address: o.address, Kind: o.kind, Props: declared, Adopt: o.id, Provider: places.of(o)}
+		for _, p := range o.ignored {
+			r.IgnoreChanges = append(r.IgnoreChanges, string(p))
+		}
 		r.Comment, r.Comments = c.comments(o)
 		for other := range c.depends[o] {
 			if !other.inst.data && !c.redundant(o, other) {
@@ -843,7 +844,7 @@ func (c *composing) usedSecrets(out from.Stack) []from.Secret {
 func (c *composing) report(out *from.Stack) {
 	reported := map[*instance]bool{}
 	for _, o := range c.objects {
-		outcome, text := from.Mapped, cmp.Or(o.look, c.unsealed(o), c.elsewhere(o))
+		outcome, text := from.Mapped, cmp.Or(o.look, o.whyWithheld(), c.elsewhere(o))
 		switch {
 		case o.suffix != "":
 			continue
@@ -891,21 +892,6 @@ func (c *composing) elsewhere(o *object) string {
 		return fmt.Sprintf("it is in the account %s: give providers.%s a profile or a role of that account", account, c.places().of(o))
 	}
 	return ""
-}
-
-// unsealed says which sensitive attributes are numbers that props have, "" where there are none: only text can be a secret.
-func (c *composing) unsealed(o *object) string {
-	var all []string
-	for path, of := range o.origins {
-		if _, isNumber := valueAt(o.inst.attrs, of.attr).(json.Number); isNumber && slices.Contains(o.inst.sensitive, of.attr) {
-			all = append(all, path)
-		}
-	}
-	if len(all) == 0 {
-		return ""
-	}
-	slices.Sort(all)
-	return strings.Join(all, ", ") + ": sensitive at its provider, and a number, which stands in the stack: only text can be a secret"
 }
 
 // masked is a value without what is secret in it.

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/athanor-dev/athanor/adopt/from"
 	"github.com/athanor-dev/athanor/reconcile/props"
@@ -25,6 +26,8 @@ type converter struct {
 	unmatched []string
 	// origins are the attributes that props are made of, by path. Nil: nobody asks.
 	origins map[string]origin
+	// silent are attributes that made nothing, by the paths of the props that they are for. Nil: nobody asks.
+	silent map[string]string
 }
 
 // origin is the attribute that a prop is made of, with the value that it made.
@@ -35,6 +38,28 @@ type origin struct {
 
 // norm is a name without case and underscores.
 func norm(name string) string { return strings.ToLower(strings.ReplaceAll(name, "_", "")) }
+
+// isNorm reports whether norm of a name is a text.
+func isNorm(name, want string) bool {
+	at := 0
+	for i := range len(name) {
+		c := name[i]
+		if c == '_' {
+			continue
+		}
+		if c >= utf8.RuneSelf {
+			return norm(name) == want
+		}
+		if c >= 'A' && c <= 'Z' {
+			c += 'a' - 'A'
+		}
+		if at == len(want) || want[at] != c {
+			return false
+		}
+		at++
+	}
+	return at == len(want)
+}
 
 // empty reports a value that providers write for an attribute which is not set.
 func empty(v any) bool {
@@ -85,6 +110,10 @@ func isDefault(f props.Field, v any) bool {
 
 // lastName is the name of a field in its object.
 func lastName(f props.Field) string {
+	last := string(f.Path[strings.LastIndexByte(string(f.Path), '.')+1:])
+	if !strings.ContainsAny(last, `[]"`) {
+		return last
+	}
 	steps := f.Path.Steps()
 	if len(steps) == 0 {
 		return ""
@@ -95,14 +124,21 @@ func lastName(f props.Field) string {
 // fieldNamed finds the field that a name means: as it is written, or singular where the field is plural.
 func fieldNamed(fields []props.Field, name string) (props.Field, bool) {
 	want := norm(name)
-	for _, spelling := range []string{want, want + "s", want + "es", strings.TrimSuffix(want, "s")} { // blocks are singular
-		for _, f := range fields {
-			if norm(lastName(f)) == spelling {
-				return f, true
+	spellings := [4]string{want, want + "s", want + "es", strings.TrimSuffix(want, "s")} // blocks are singular
+	best, found := len(spellings), -1
+	for n := range fields {
+		last := lastName(fields[n])
+		for rank, spelling := range spellings[:best] {
+			if isNorm(last, spelling) {
+				best, found = rank, n
+				break
 			}
 		}
 	}
-	return props.Field{}, false
+	if found < 0 {
+		return props.Field{}, false
+	}
+	return fields[found], true
 }
 
 // fieldAt finds the field at a path of names.
@@ -146,8 +182,9 @@ func (c *converter) object(fields []props.Field, attrs map[string]any, at string
 // note notes an attribute that no prop has. What the provider computes is not told from what it was given, but for
 // some names.
 func (c *converter) note(at, path string) {
+	want := norm(path)
 	if at == "" && (slices.Contains([]string{"id", "arn", "tags_all", "region", "timeouts", "owner_id", "account_id"}, path) ||
-		slices.ContainsFunc(c.attrs, func(attr string) bool { return norm(attr) == norm(path) })) {
+		slices.ContainsFunc(c.attrs, func(attr string) bool { return isNorm(attr, want) })) {
 		return
 	}
 	c.unmatched = append(c.unmatched, path)
@@ -211,10 +248,13 @@ func one(v any) (map[string]any, bool) {
 func (c *converter) put(out map[string]any, names []string, f props.Field, v any, path string, under []string) {
 	made, ok := c.value(f, f.Type, v, path, under)
 	switch {
-	case !ok:
-		c.unmatched = append(c.unmatched, path)
-		return
-	case made == nil, isDefault(f, made):
+	case !ok, made == nil, isDefault(f, made):
+		if !ok {
+			c.unmatched = append(c.unmatched, path)
+		}
+		if c.silent != nil {
+			c.silent[strings.Join(under, ".")] = path
+		}
 		return
 	}
 	if c.origins != nil {

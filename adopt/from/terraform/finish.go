@@ -104,11 +104,11 @@ func (d *draft) learn(o *object) {
 		short := strings.TrimPrefix(name, last)
 		for field, v := range o.inst.attrs {
 			text, ok := v.(string)
-			if !ok || text == "" || (norm(field) != name && (norm(field) != short || short == name)) {
+			if !ok || text == "" || !isNorm(field, name) && (short == name || !isNorm(field, short)) {
 				continue
 			}
 			o.known[attr] = text
-			if norm(field) == name {
+			if isNorm(field, name) {
 				break
 			}
 		}
@@ -126,8 +126,11 @@ func (d *draft) learn(o *object) {
 	}
 }
 
-// shortType is a type without its provider: lambda-function of aws_lambda_function.
+// shortType is a type without its provider: lambda-function of aws_lambda_function, Queue of AWS::SQS::Queue.
 func shortType(typ string) string {
+	if at := strings.LastIndex(typ, "::"); at >= 0 {
+		return segment(typ[at+2:], "resource")
+	}
 	_, rest, ok := strings.Cut(typ, "_")
 	if !ok {
 		rest = typ

@@ -74,7 +74,7 @@ func together(base string, all []from.Resource, list []int) (from.Resource, bool
 	differ := map[tree.Path]bool{}
 	for _, n := range list[1:] {
 		r := all[n]
-		if r.Kind != first.Kind || (r.Adopt == "") != (first.Adopt == "") || r.Provider != first.Provider || !slices.Equal(r.DependsOn, first.DependsOn) || !differences("", first.Props, r.Props, differ) {
+		if r.Kind != first.Kind || (r.Adopt == "") != (first.Adopt == "") || r.Provider != first.Provider || !slices.Equal(r.DependsOn, first.DependsOn) || !slices.Equal(r.IgnoreChanges, first.IgnoreChanges) || !differences("", first.Props, r.Props, differ) {
 			return from.Resource{}, false
 		}
 	}

@@ -104,7 +104,29 @@ func TestOddStates(t *testing.T) {
 				changedFirst(res("aws_sqs_queue", "m", map[string]any{"id": "x", "url": "https://sqs.eu-north-1.amazonaws.com/123456789012/m", "arn": "arn:aws:sqs:eu-north-1:123456789012:m", "name": "m", "delay_seconds": 77}),
 					map[string]any{"sensitive_attributes": []any{steps("delay_seconds")}}),
 			},
+			want: []string{"ignoreChanges:\n        - delay\n"}, not: []string{"77", "1m17s"},
 			outcomes: map[string]from.Outcome{"aws_sqs_queue.n": from.Mapped, "aws_sqs_queue.m": from.Ambiguous}, texts: map[string]string{"aws_sqs_queue.m": "delay: sensitive at its provider"},
+		},
+		"truth values, lists and objects that are sensitive": {
+			resources: []any{
+				changedFirst(res("aws_subnet", "s", map[string]any{"id": "subnet-00000001", "arn": "arn:aws:ec2:eu-north-1:123456789012:subnet/subnet-00000001", "vpc_id": "vpc-00000001", "cidr_block": "10.0.0.0/24", "map_public_ip_on_launch": true}),
+					map[string]any{"sensitive_attributes": []any{steps("map_public_ip_on_launch")}}),
+				changedFirst(res("aws_security_group", "g", map[string]any{"id": "sg-00000001", "arn": "arn:aws:ec2:eu-north-1:123456789012:security-group/sg-00000001", "name": "g", "description": "d", "vpc_id": "vpc-00000001",
+					"ingress": []any{map[string]any{"from_port": 54321, "to_port": 54321, "protocol": "tcp", "cidr_blocks": []any{"10.0.0.0/8"}, "self": false}}}),
+					map[string]any{"sensitive_attributes": []any{steps("ingress")}}),
+				changedFirst(res("aws_lambda_function", "f", func() map[string]any {
+					f := function(map[string]any{"A": "b"})
+					f["memory_size"], f["tracing_config"] = 2048, []any{map[string]any{"mode": "Active"}}
+					return f
+				}()), map[string]any{"sensitive_attributes": []any{steps("memory_size"), steps("tracing_config")}}),
+			},
+			want: []string{"- MapPublicIpOnLaunch\n", "- SecurityGroupIngress\n", "- memory\n"}, not: []string{"54321", "2048", "2GiB", "MapPublicIpOnLaunch: true"},
+			texts: map[string]string{"aws_subnet.s": "only text", "aws_security_group.g": "SecurityGroupIngress: sensitive"},
+		},
+		"a number that is sensitive and needed": {
+			resources: []any{changedFirst(res("aws_route53_record", "r", map[string]any{"id": "Z1_r_A", "zone_id": "Z0123456789ABC", "name": "r.shop.example", "type": "A", "ttl": 4321, "records": []any{"192.0.2.1"}}),
+				map[string]any{"sensitive_attributes": []any{steps("ttl")}})},
+			not: []string{"4321", "1h12m"},
 		},
 		"nulls of providers": {
 			resources: []any{res("aws_lambda_function", "f", function(map[string]any{"A": "b"})), res("aws_cloudfront_cache_policy", "p", map[string]any{

@@ -19,7 +19,7 @@ func Outputs(tool string, content []byte, o from.Options) (map[string]Output, er
 	var st *state
 	var err error
 	if tool == "pulumi" {
-		st, err = readPulumi(content, o.Passphrase("PULUMI_CONFIG_PASSPHRASE"), false)
+		st, err = (&pulumiReader{}).read(content, o.Passphrase("PULUMI_CONFIG_PASSPHRASE"), false)
 	} else {
 		st, err = parse(content, o.Passphrase())
 	}

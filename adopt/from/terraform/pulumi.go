@@ -9,6 +9,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"strconv"
@@ -17,6 +18,7 @@ import (
 
 	"github.com/athanor-dev/athanor/adopt/from"
 	"github.com/athanor-dev/athanor/reconcile"
+	"github.com/athanor-dev/athanor/reconcile/props"
 )
 
 //go:embed pulumi.txt
@@ -27,6 +29,10 @@ var pulumiText string
 type Pulumi struct {
 	// Find gives the kind of a name.
 	Find func(kind string) (reconcile.Any, error)
+	// Types are the names of the types of the registry, which the provider aws-native has, and Fields what of one can be set and what can be
+	// read. Nil: none are known.
+	Types  func() ([]string, error)
+	Fields func(typ string) (settable, readable []props.Field, err error)
 }
 
 // Kind is what users call it.
@@ -37,12 +43,15 @@ func (Pulumi) Largest() int64 { return 256 << 20 }
 
 var stackURN = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`"urn:pulumi:([^:"\\]+)::([^:"\\]+)::`) })
 
-// Recognizes reports a state by its content.
-func (Pulumi) Recognizes(f from.File) bool {
+// Recognizes reports a state by its content. One of SST is a source of its own.
+func (Pulumi) Recognizes(f from.File) bool { return isPulumiState(f) && !hasSSTTypes(f) }
+
+// isPulumiState reports a state by its content.
+func isPulumiState(f from.File) bool {
 	start := f.Content[:min(len(f.Content), 1<<14)]
+	has := func(text string) bool { return bytes.Contains(start, []byte(text)) }
 	return bytes.HasPrefix(bytes.TrimLeft(start, " \t\r\n"), []byte("{")) &&
-		(bytes.Contains(start, []byte(`"deployment"`)) || bytes.Contains(start, []byte(`"checkpoint"`))) &&
-		(stackURN().Match(start) || bytes.Contains(start, []byte(`"manifest"`)))
+		(has(`"deployment"`) || has(`"checkpoint"`) || has(`"stack"`) && has(`"latest"`)) && (stackURN().Match(start) || has(`"manifest"`))
 }
 
 // Place is the project and the stack of a state, by its first object.
@@ -64,15 +73,28 @@ func (s Pulumi) Read(f from.File) ([]from.Stack, error) {
 
 // Draft gives what a state holds, before the cloud is read.
 func (s Pulumi) Draft(f from.File, o from.Options) (from.Draft, error) {
-	st, err := parsePulumi(f.Content, o.Passphrase("PULUMI_CONFIG_PASSPHRASE"))
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", f.Name, err)
-	}
-	d, err := newDraft(st, s.Find, f, o)
+	lines, err := table()
 	if err != nil {
 		return nil, err
 	}
-	return d, nil
+	stackLines, err := tableOf("cloudformation.txt", cloudFormationText)
+	if err != nil {
+		return nil, err
+	}
+	maps.Copy(lines, stackLines)
+	p := &pulumiReader{fields: s.Fields, lines: lines}
+	if s.Types != nil {
+		names, err := s.Types()
+		if err != nil {
+			return nil, err
+		}
+		p.native = nativeTypes(names)
+	}
+	st, err := p.read(f.Content, o.Passphrase("PULUMI_CONFIG_PASSPHRASE"), true)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", f.Name, err)
+	}
+	return draftOf(st, lines, s.Find, f, o), nil
 }
 
 // pulumiType is a type of Terraform that a token of Pulumi means.
@@ -123,6 +145,7 @@ type pulumiResource struct {
 	Delete       bool                `json:"delete"`
 	Parent       string              `json:"parent"`
 	Provider     string              `json:"provider"`
+	Inputs       map[string]any      `json:"inputs"`
 	Outputs      map[string]any      `json:"outputs"`
 	Secret       []string            `json:"additionalSecretOutputs"`
 	Dependencies []string            `json:"dependencies"`
@@ -132,13 +155,8 @@ type pulumiResource struct {
 
 var errNoObjects = errors.New("this is no state of Pulumi: it has no deployment")
 
-// parsePulumi reads a state. The passphrase opens its secrets.
-func parsePulumi(content []byte, passphrase string) (*state, error) {
-	return readPulumi(content, passphrase, true)
-}
-
-// readPulumi reads a state, or its outputs alone.
-func readPulumi(content []byte, passphrase string, objects bool) (*state, error) {
+// read reads a state, or its outputs alone. The passphrase opens its secrets.
+func (p *pulumiReader) read(content []byte, passphrase string, objects bool) (*state, error) {
 	if err := checkDepth(content); err != nil {
 		return nil, err
 	}
@@ -148,6 +166,9 @@ func readPulumi(content []byte, passphrase string, objects bool) (*state, error)
 		Checkpoint *struct {
 			Latest *pulumiState `json:"latest"`
 		} `json:"checkpoint"`
+		// Latest is that of a checkpoint without its version, as `sst state export` prints it:
+		// https://github.com/sst/sst/blob/dev/cmd/sst/state.go
+		Latest *pulumiState `json:"latest"`
 	}
 	if err := unmarshal(content, &doc); err != nil {
 		return nil, err
@@ -156,13 +177,17 @@ func readPulumi(content []byte, passphrase string, objects bool) (*state, error)
 	if dep == nil && doc.Checkpoint != nil {
 		dep = doc.Checkpoint.Latest
 	}
+	isBare := dep == nil && doc.Latest != nil
+	if isBare {
+		dep = doc.Latest
+	}
 	if dep == nil {
 		return nil, hinted{errNoObjects, "`pulumi stack export --file state.json` writes it"}
 	}
-	if v := doc.Version.String(); v != "3" && v != "4" {
+	if v := doc.Version.String(); !isBare && v != "3" && v != "4" {
 		return nil, hinted{fmt.Errorf("%w: version %q, and 3 and 4 are read", errOld, v), "`pulumi stack export` of a newer Pulumi writes it"}
 	}
-	p := &pulumiReader{types: pulumiTypes(), byURN: map[string]*pulumiResource{}, secrets: dep.Secrets.Type}
+	p.types, p.byURN, p.secrets = pulumiTypes(), map[string]*pulumiResource{}, dep.Secrets.Type
 	for i := range dep.Resources {
 		p.byURN[dep.Resources[i].URN] = &dep.Resources[i]
 	}
@@ -172,6 +197,9 @@ func readPulumi(content []byte, passphrase string, objects bool) (*state, error)
 		}
 	}
 	s := &state{version: dep.Manifest.Version, outputs: map[string]output{}, letGo: pulumiLetGo}
+	if hasSSTTypes(from.File{Content: content}) {
+		s.letGo = sstLetGo
+	}
 	for i := range dep.Resources {
 		r := &dep.Resources[i]
 		switch {
@@ -195,6 +223,14 @@ func pulumiLetGo(objects []string) []string {
 	return all
 }
 
+// sstLetGo says how SST forgets what is adopted: it removes components by their names.
+func sstLetGo([]string) []string {
+	return []string{
+		"set removal: \"retain\" in sst.config.ts and deploy it, so that SST deletes nothing that leaves the program",
+		"sst state remove NAME, for each component whose resources are all adopted, or take it out of the program and deploy that",
+	}
+}
+
 // pulumiReader reads the values of a state.
 type pulumiReader struct {
 	types   map[string]pulumiType
@@ -202,6 +238,9 @@ type pulumiReader struct {
 	secrets string // who keeps the secrets
 	key     []byte
 	err     error
+	fields  func(typ string) (settable, readable []props.Field, err error)
+	lines   map[string]*typeLine
+	native  map[string]string // types of the registry, by what tokens of aws-native keep of them
 }
 
 // pulumiKey is the key that a passphrase gives with the salt of a stack, nil where it is not the stack's. The salt is
@@ -257,6 +296,10 @@ func (p *pulumiReader) instance(r *pulumiResource) *instance {
 	i.depends = slices.Compact(i.depends)
 	if r.Delete {
 		i.deposed = "delete"
+	}
+	if strings.HasPrefix(r.Type, nativePrefix) {
+		p.cloudControl(i, r)
+		return i
 	}
 	attrs, _ := p.value(r.Outputs, "", i, false).(map[string]any)
 	i.attrs = attrs

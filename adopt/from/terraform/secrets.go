@@ -101,12 +101,22 @@ var (
 	})
 )
 
+// hasSecretShape reports whether text has the form of a key, a token or a URL with a password. Most text is told by its beginning.
+func hasSecretShape(text string) bool {
+	may := strings.Contains(text, "PRIVATE KEY-----") || strings.Contains(text, "://") && strings.Contains(text, "@") ||
+		slices.ContainsFunc(secretBeginnings[:], func(beginning string) bool { return strings.HasPrefix(text, beginning) })
+	return may && secretShape().MatchString(text)
+}
+
+// secretBeginnings begin what secretShape takes for a secret by its beginning.
+var secretBeginnings = [...]string{"AKIA", "ASIA", "gh", "glpat-", "xox", "sk", "rk_", "AIza", "eyJ", "SG."}
+
 // whySecret says why a value at a prop is taken for a secret, "" where it is not.
 func whySecret(name, value string) string {
 	switch {
 	case value == "" || len(value) > 1<<16:
 		return ""
-	case secretShape().MatchString(value):
+	case hasSecretShape(value):
 		return "its form is that of a key, a token or a URL with a password"
 	case secretName().MatchString(name) && !strings.ContainsAny(name, ".:/ ") && !plainName().MatchString(name) && len(value) >= 4 && !someID().MatchString(value) &&
 		document(value) == nil && value != "true" && value != "false" && value != "null" && value != "none":
@@ -279,7 +289,7 @@ func named(root any, steps []tree.Step) string {
 
 // hidden is text without the secrets in it, for reports.
 func (s *secrets) hidden(text string) string {
-	if s.byValue[text] != nil || secretShape().MatchString(text) {
+	if s.byValue[text] != nil || hasSecretShape(text) {
 		return from.Hidden
 	}
 	for _, value := range s.inside {

@@ -50,8 +50,9 @@ type instance struct {
 	key        any    // json.Number, string or nil
 	provider   string
 	attrs      map[string]any
-	sensitive  []string // paths of attributes, without keys of lists
-	depends    []string // addresses of resources, without keys
+	declared   map[string]any // what its program gave, a zero too; nil: attrs are
+	sensitive  []string       // paths of attributes, without keys of lists
+	depends    []string       // addresses of resources, without keys
 	tainted    bool
 	deposed    string
 	flat, void bool // attributes of Terraform 0.11; no attributes

@@ -343,13 +343,18 @@ func (e *stackEvaluator) facts(logical string) map[string]any {
 	}
 	for _, name := range []string{"FunctionName", "TargetFunctionArn"} { // a name or an ARN
 		if text, ok := e.text(e.resources[logical][name]); ok && !strings.HasPrefix(text, unresolved) {
-			if parts := strings.Split(text, ":"); len(parts) > 6 {
-				text = parts[6]
-			}
-			facts["function"] = text
+			facts["function"] = functionName(text)
 		}
 	}
 	return facts
+}
+
+// functionName is the name of a function by its name or its ARN.
+func functionName(text string) string {
+	if parts := strings.Split(text, ":"); len(parts) > 6 {
+		return parts[6]
+	}
+	return text
 }
 
 var subHole = regexp.MustCompile(`\$\{([^}]*)\}`)

@@ -15,6 +15,7 @@ import (
 	"github.com/athanor-dev/athanor/adopt/from"
 	"github.com/athanor-dev/athanor/reconcile"
 	"github.com/athanor-dev/athanor/reconcile/props"
+	"github.com/athanor-dev/athanor/reconcile/tree"
 )
 
 // Source reads states.
@@ -97,7 +98,7 @@ type kindFacts struct {
 // hasInput reports whether there is a prop of a name without case.
 func (k *kindFacts) hasInput(name string) bool {
 	for input := range k.inputs {
-		if norm(input) == name {
+		if isNorm(input, name) {
 			return true
 		}
 	}
@@ -122,8 +123,12 @@ type object struct {
 	notes   []from.Note
 	// origins are the attributes that props are made of, by path, with the values that these made.
 	origins map[string]origin
-	look    string // why somebody must look at it
-	failed  string // why it is not declared
+	// silent are attributes that no prop was made of, by the paths of the props that would have them.
+	silent map[string]string
+	// ignored are sensitive paths that are neither declared nor compared, unshown those that are not declared if the cloud has them.
+	ignored, unshown []tree.Path
+	look             string // why somebody must look at it
+	failed           string // why it is not declared
 	// settings and source are of one that is declared as of its own provider; else "".
 	settings, source string
 }
@@ -205,8 +210,30 @@ func (d *draft) read(chosen func(string) bool) {
 		d.fold(i)
 	}
 	for _, o := range d.objects {
-		d.finish(o)
+		if d.finish(o); o.failed != "" {
+			continue
+		}
+		if d.withhold(o); o.failed != "" {
+			d.entry(o.inst, from.Unmapped, o.failed)
+		}
 	}
+	d.dropFailed()
+	d.name4all()
+	for _, o := range d.objects {
+		d.byResource[o.inst.resource()] = append(d.byResource[o.inst.resource()], o)
+		for _, part := range o.parts {
+			d.byResource[part.resource()] = append(d.byResource[part.resource()], o)
+		}
+		d.learn(o)
+	}
+	for _, o := range d.reads {
+		d.byResource[o.inst.resource()] = append(d.byResource[o.inst.resource()], o)
+		d.learn(o)
+	}
+}
+
+// dropFailed leaves out the objects that are not declared, and reports those of their parts that are in no other one.
+func (d *draft) dropFailed() {
 	held := map[*instance]bool{}
 	for _, o := range d.objects {
 		for _, part := range o.parts {
@@ -222,18 +249,6 @@ func (d *draft) read(chosen func(string) bool) {
 		}
 	}
 	d.objects = slices.DeleteFunc(d.objects, func(o *object) bool { return o.failed != "" })
-	d.name4all()
-	for _, o := range d.objects {
-		d.byResource[o.inst.resource()] = append(d.byResource[o.inst.resource()], o)
-		for _, part := range o.parts {
-			d.byResource[part.resource()] = append(d.byResource[part.resource()], o)
-		}
-		d.learn(o)
-	}
-	for _, o := range d.reads {
-		d.byResource[o.inst.resource()] = append(d.byResource[o.inst.resource()], o)
-		d.learn(o)
-	}
 }
 
 func (d *draft) entry(i *instance, outcome from.Outcome, text string) {
@@ -258,6 +273,8 @@ func (d *draft) instance(i *instance) {
 		d.entry(i, from.Unmapped, "deposed: it was replaced and is not deleted yet. Have its tool delete it before the resource is removed from that state: the command removes both")
 	case i.flat:
 		d.entry(i, from.Unmapped, "its attributes are those of Terraform 0.11: `terraform apply -refresh-only` writes them anew")
+	case line == nil && strings.HasPrefix(i.typ, nativePrefix):
+		d.entry(i, from.Unmapped, "the registry has no such type, or Cloud Control cannot create, read and delete it")
 	case line == nil:
 		d.bridged(i, "the type is in no line of the table")
 	case line.noKind:
@@ -329,9 +346,12 @@ func (d *draft) object(i *instance, line *typeLine) {
 			return
 		}
 	}
-	o.origins = map[string]origin{}
-	c := &converter{line: line, attrs: facts.attrs, explicit: d.state.awaited != nil, origins: o.origins}
+	o.origins, o.silent = map[string]origin{}, map[string]string{}
+	c := &converter{silent: o.silent, line: line, attrs: facts.attrs, explicit: d.state.awaited != nil || i.declared != nil, origins: o.origins}
 	attrs := withoutSecretTags(i.attrs)
+	if i.declared != nil {
+		attrs = i.declared
+	}
 	if line.into != "" {
 		o.props = c.into(facts.fields, attrs, line.into)
 	} else {

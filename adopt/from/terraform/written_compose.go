@@ -39,6 +39,26 @@ func (d *draft) useConfiguration(w *written) {
 	slices.SortFunc(d.values, func(a, b generated) int {
 		return strings.Compare(a.inst.address()+a.path+a.value, b.inst.address()+b.path+b.value)
 	})
+	d.withholdVariables()
+}
+
+// withholdVariables takes the attributes that are sensitive variables for sensitive: states of Terraform before 0.15 do not say it.
+func (d *draft) withholdVariables() {
+	for _, o := range d.objects {
+		known := len(o.inst.sensitive)
+		for attr, variable := range d.written.bare[o.inst] {
+			if v := d.written.Root.Variables[variable]; v != nil && v.Sensitive && !slices.Contains(o.inst.sensitive, attr) {
+				o.inst.sensitive = append(o.inst.sensitive, attr)
+			}
+		}
+		if len(o.inst.sensitive) == known {
+			continue
+		}
+		if d.withhold(o); o.failed != "" {
+			d.entry(o.inst, from.Unmapped, o.failed)
+		}
+	}
+	d.dropFailed()
 }
 
 // report says what was read of the configuration.

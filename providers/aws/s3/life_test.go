@@ -6,6 +6,7 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -19,6 +20,7 @@ import (
 
 	"github.com/athanor-dev/athanor/adopt"
 	"github.com/athanor-dev/athanor/providers/aws"
+	"github.com/athanor-dev/athanor/providers/aws/awstest"
 	"github.com/athanor-dev/athanor/providers/kindtest"
 	"github.com/athanor-dev/athanor/reconcile"
 	"github.com/athanor-dev/athanor/reconcile/localfile"
@@ -239,6 +241,115 @@ func TestObjectFile(t *testing.T) {
 	}
 	if left := w.like.unowned(); len(left) > 0 {
 		t.Errorf("calls that do not say which account must own the bucket: %v", left)
+	}
+}
+
+// TestObjectOfOthers compares objects that other tools have uploaded, of which S3 keeps no SHA-256: in equal ones the owner tags alone
+// differ.
+func TestObjectOfOthers(t *testing.T) {
+	w, kind := newWorld(t), quickObject()
+	w.made(t, "others")
+	const part = 5 << 20 // the least that S3 takes
+	big := strings.Repeat("0123456789abcdef", part/16) + strings.Repeat("the rest ", 1000)
+	put := func(content string, change func(*sdk.PutObjectInput)) func(key *string) error {
+		return func(key *string) error {
+			in := &sdk.PutObjectInput{Bucket: new("others"), Key: key, Body: strings.NewReader(content)}
+			change(in)
+			_, err := w.Others.PutObject(t.Context(), in)
+			return err
+		}
+	}
+	inParts := func(content string, sizes ...int) func(key *string) error {
+		return func(key *string) error {
+			up, err := w.Others.CreateMultipartUpload(t.Context(), &sdk.CreateMultipartUploadInput{Bucket: new("others"), Key: key})
+			if err != nil {
+				return err
+			}
+			var parts []types.CompletedPart
+			rest := content
+			for n, size := range append(sizes, len(content)) {
+				size = min(size, len(rest))
+				number := new(int32(n + 1)) //nolint:gosec // a few
+				out, err := w.Others.UploadPart(t.Context(), &sdk.UploadPartInput{
+					Bucket: new("others"), Key: key, UploadId: up.UploadId, PartNumber: number, Body: strings.NewReader(rest[:size]),
+				})
+				if err != nil {
+					return err
+				}
+				parts, rest = append(parts, types.CompletedPart{ETag: out.ETag, PartNumber: number}), rest[size:]
+			}
+			_, err = w.Others.CompleteMultipartUpload(t.Context(), &sdk.CompleteMultipartUploadInput{
+				Bucket: new("others"), Key: key, UploadId: up.UploadId, MultipartUpload: &types.CompletedMultipartUpload{Parts: parts},
+			})
+			return err
+		}
+	}
+	asIs := func(*sdk.PutObjectInput) {}
+	const keyARN = "arn:aws:kms:us-east-1:123456789012:key/0d990263-018e-4065-a703-eff731de951e"
+	byKMS := func(in *sdk.PutObjectInput) {
+		in.ServerSideEncryption, in.SSEKMSKeyId = types.ServerSideEncryptionAwsKms, new(keyARN)
+	}
+	encryption := obj{"algorithm": "aws:kms", "kmsKey": keyARN}
+	for name, c := range map[string]struct {
+		put     func(key *string) error
+		content string
+		props   obj
+		deny    bool
+		same    bool
+		reads   int
+	}{
+		"equal":                    {put: put("a page\n", asIs), content: "a page\n", same: true},
+		"empty":                    {put: put("", asIs), same: true},
+		"longer":                   {put: put("a page\n and more", asIs), content: "a page\n"},
+		"of one size":              {put: put("A page\n", asIs), content: "a page\n", reads: 1},
+		"in parts":                 {put: inParts(big, part), content: big, same: true},
+		"in parts of two sizes":    {put: inParts(big+big, part, part+9), content: big + big, same: true, reads: 1},
+		"in parts, another end":    {put: inParts(big, part), content: big[:len(big)-1] + "!", reads: 1},
+		"of a key of KMS":          {put: put("a page\n", byKMS), content: "a page\n", props: obj{"encryption": encryption}, same: true, reads: 1},
+		"of a key of KMS, another": {put: put("A page\n", byKMS), content: "a page\n", props: obj{"encryption": encryption}, reads: 1},
+		"may not be read":          {put: put("a page\n", byKMS), content: "a page\n", props: obj{"encryption": encryption}, deny: true, reads: 1},
+	} {
+		for _, prop := range []string{"content", "source"} {
+			t.Run(name+"/"+prop, func(t *testing.T) {
+				key := strings.ReplaceAll(name, " ", "-") + ".txt"
+				if err := c.put(&key); err != nil {
+					t.Fatal(err)
+				}
+				props := maps.Clone(c.props)
+				if props == nil {
+					props = obj{}
+				}
+				props["bucket"], props["key"] = "others", key
+				if props[prop] = c.content; prop == "source" {
+					props[prop] = key
+					if err := os.WriteFile(filepath.Join(w.Dir, key), []byte(c.content), 0o600); err != nil {
+						t.Fatal(err)
+					}
+				}
+				if head, err := w.Others.HeadObject(t.Context(), &sdk.HeadObjectInput{Bucket: new("others"), Key: &key}); err != nil || awssdk.ToString(head.ContentType) == "" {
+					t.Fatal(head, err)
+				} else {
+					props["contentType"] = *head.ContentType
+				}
+				w.Server.Reset()
+				if c.deny {
+					w.Server.Inject(awstest.Fault{Op: "S3.GetObject", Kind: awstest.Deny})
+				}
+				look, err := kind.Look(t.Context(), w.prepared(t, kind, props, nil))
+				if err != nil {
+					t.Fatal(err)
+				}
+				differs := slices.ContainsFunc(look.Steps, func(s reconcile.Step) bool { return string(s.Path) == prop })
+				if others := slices.ContainsFunc(look.Steps, func(s reconcile.Step) bool {
+					return string(s.Path) != prop && !strings.HasPrefix(string(s.Path), "tags")
+				}); differs == c.same || others {
+					t.Errorf("differences: %v", look.Steps)
+				}
+				if n := w.Server.Count("S3.GetObject"); n != c.reads {
+					t.Errorf("the content is read %d times, want %d", n, c.reads)
+				}
+			})
+		}
 	}
 }
 

@@ -34,7 +34,8 @@ import (
 //   - Notifications are shown with EventBridge, and with the names of filter rules in another case than they were sent in.
 //     One whose destination is closed is refused, unless the request wants it taken untried.
 //
-//   - Objects are encrypted with keys of S3 where nothing else is said, and say so, since January 2023.
+//   - Objects are encrypted with keys of S3 where nothing else is said, and say so, since January 2023. The ETag of one that a key of KMS
+//     encrypts is not the MD5 of its bytes.
 //
 // It also gives each world of a test its own names of buckets, which S3 and moto share among all accounts, and
 // keeps buckets for logs in it that listings do not show. It changes nothing else, and every call reaches the
@@ -111,7 +112,13 @@ func (s *likeAWS) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case bucket == "":
 		s.pass(w, r, nil)
 	case key != "":
+		if match := r.Header.Get("If-Match"); strings.HasPrefix(match, `"kms`) {
+			r.Header.Set("If-Match", `"`+match[len(`"kms`):])
+		}
 		s.pass(w, r, func(res *http.Response) {
+			if tag := res.Header.Get("ETag"); tag != "" && strings.HasPrefix(res.Header.Get("X-Amz-Server-Side-Encryption"), "aws:kms") {
+				res.Header.Set("ETag", `"kms`+strings.TrimPrefix(tag, `"`))
+			}
 			if is := "X-Amz-Server-Side-Encryption"; res.Header.Get(is) == "" && (r.Method == http.MethodHead || r.Method == http.MethodGet) {
 				res.Header.Set(is, "AES256")
 			}

@@ -92,7 +92,7 @@ type Object struct {
 type liveObject struct {
 	attrs Object
 	have  ObjectProps
-	// digest is the SHA-256 of the content in hex, "" when S3 keeps none.
+	// digest is the SHA-256 of the content in hex, "" where it is neither known nor read.
 	digest string
 	tags   map[string]string
 	// byDefault is how an object is encrypted that says nothing of it, nil when that was not asked.
@@ -108,8 +108,9 @@ var objectTable = kind.TableOf[ObjectProps]().For(kind.In(sdk.PutObjectInput{}),
 
 var objectKind = &kind.Kind[ObjectProps, liveObject, Object]{
 	Type: objectType,
-	Doc: "An object with all of its content, told from another by the SHA-256 that S3 keeps with it. An object uploaded by " +
-		"other means has none, and is uploaded again. It is found by its bucket and key: the tagging service shows no objects. " +
+	Doc: "An object with all of its content, told from another by the SHA-256 that S3 keeps with it. An object that another tool has " +
+		"uploaded has none: its ETag is compared, and where that does not say that the content is equal, each plan reads the content; " +
+		"one that may not be read is uploaded again. It is found by its bucket and key: the tagging service shows no objects. " +
 		"Any change but of tags uploads the object anew. Deleting it where versions are kept leaves the older ones. Not managed, and left as they are: access control lists, retention and " +
 		"legal hold, annotations. An upload drops the header Expires.",
 
@@ -144,7 +145,7 @@ var objectKind = &kind.Kind[ObjectProps, liveObject, Object]{
 
 	API: kind.API{
 		Source: source,
-		Calls:  prefixed("S3.", "HeadObject GetObjectTagging GetBucketEncryption PutObject PutObjectTagging DeleteObject"),
+		Calls:  prefixed("S3.", "HeadObject GetObject GetObjectTagging GetBucketEncryption PutObject PutObjectTagging DeleteObject"),
 		Permissions: kind.Permissions{
 			Observe: prefixed("s3:", "ListBucket GetObject GetObjectTagging GetEncryptionConfiguration"),
 			Create:  prefixed("s3:", "PutObject PutObjectTagging"),
@@ -306,7 +307,8 @@ func observeWith(ctx context.Context, s objectSite, byDefault func(context.Conte
 	live = liveObject{attrs: objectAt(s.Location, bucket, key), tags: map[string]string{}}
 	live.attrs.ETag, live.attrs.VersionID = awssdk.ToString(head.ETag), awssdk.ToString(head.VersionId)
 	// The checksum of an upload in parts is one of its parts' checksums, and says so by its ending.
-	if sum, err := base64.StdEncoding.DecodeString(awssdk.ToString(head.ChecksumSHA256)); err == nil {
+	sum, err := base64.StdEncoding.DecodeString(awssdk.ToString(head.ChecksumSHA256))
+	if err == nil && len(sum) == sha256.Size {
 		live.digest = hex.EncodeToString(sum)
 	}
 	if live.have, err = objectTable.Read(kind.Struct(head)); err != nil {
@@ -314,6 +316,13 @@ func observeWith(ctx context.Context, s objectSite, byDefault func(context.Conte
 	}
 	live.have.Bucket, live.have.Key = live.attrs.Bucket, key
 	group, ctx := errgroup.WithContext(ctx)
+	if live.digest == "" {
+		group.Go(func() error {
+			var err error
+			live.digest, err = recognized(ctx, t, s, key, head)
+			return err
+		})
+	}
 	// Whether the head counts tags or not: S3 leaves the count out for those who may not read them.
 	group.Go(func() error {
 		out, err := ask(ctx, t, t.GetObjectTagging, sdk.GetObjectTaggingInput{Key: &key})

@@ -107,7 +107,7 @@ edits = {
     "cert tags": lambda m: acm.add_tags_to_certificate(CertificateArn=m["certificate"], Tags=[{"Key": "team", "Value": "b"}]),
     "www alias": lambda m: record(m["zone"], Name="shop.example", Type="A", AliasTarget={
         "HostedZoneId": "Z2FDTNDATAQYW2", "DNSName": "other.cloudfront.net", "EvaluateTargetHealth": False}),
-    "proof ttl,values": lambda m: record(m["zone"], Name="_proof.shop.example", Type="CNAME", TTL=90, ResourceRecords=[{"Value": "_y.acm-validations.aws."}]),
+    "proof values": lambda m: record(m["zone"], Name="_proof.shop.example", Type="CNAME", TTL=60, ResourceRecords=[{"Value": "_y.acm-validations.aws."}]),
 }
 
 
