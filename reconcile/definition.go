@@ -136,9 +136,20 @@ type Facts struct {
 	// Others are the identities of the other generations of the resource in state, where this one has none yet. A kind that finds its objects by
 	// what is declared must not take one of them for this generation: it may be what a replacement replaces.
 	Others []string
+	// Former is the object as state has it, where that is one of another kind, which Spec.MovesFrom takes. Observe reads it as one of this kind, or
+	// fails with ErrNotMoved.
+	Former *Former
 	// Begun says that a creation was begun and not answered: nobody knows whether there is an object. Where nothing finds one,
 	// a kind whose objects cannot be looked for must not say that there is none.
 	Begun bool
+}
+
+// Former is an object as state has it, of a kind other than the one that is declared for it now.
+type Former struct {
+	Kind     string
+	Place    Place
+	Identity string
+	Attrs    map[string]any
 }
 
 // Site is one object at one moment, with types hidden.

@@ -74,6 +74,8 @@ type Spec struct {
 	Shape func() (props, attrs []props.Field, err error)
 	// Declare is that of the kind's schema, nil without one.
 	Declare func(attrs map[string]any) map[string]any
+	// MovesFrom reports whether the kind may make an object of another kind, as state has it, one of its own. Nil: it does so with none.
+	MovesFrom func(Former) bool
 	// Unique says that the kind names what no other resource may declare. Parts are the objects that it becomes a part of.
 	Unique bool
 	Parts  []Part
@@ -143,6 +145,8 @@ type Job struct {
 	Intent bool
 	// Others are the identities of the other generations of the resource in state.
 	Others []string
+	// Former is the object as one of another kind, nil for any other look. See Facts.
+	Former *Former
 	// Begun says that its creation was begun, in an earlier run or in this one, and was not answered.
 	Begun bool
 	// Timeouts of the resource; zero fields mean the kind's.

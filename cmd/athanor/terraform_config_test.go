@@ -126,6 +126,70 @@ outputs: {schemas: "${schemas.schemas}"}
 	}
 }
 
+// TestTerraformReadsWhatIsMade plays the example of the design: a data source asks for what the same stack makes, by a provider whose configuration holds a
+// secret, and one is asked by a provider that the stack configures. Both are read by the run that makes it, and while planning from then on.
+func TestTerraformReadsWhatIsMade(t *testing.T) {
+	t.Parallel()
+	program := peer(t, "postgresql")
+	db := newDatabase(t)
+	name := "read" + strings.ToLower(rand.Text()[:8])
+	root := strings.Replace(db.config(), `"port"`, `"password":"${secret.pg}","port"`, 1)
+	inner := fmt.Sprintf(`{"database":"${shop.name}","host":"127.0.0.1","password":"${secret.app}","port":%d,"sslmode":"disable","username":"${app.name}"}`, db.port)
+	w := newWorld(t, "")
+	w.env = append(w.env, "ATHANOR_SECRET_PG=pg-"+rand.Text(), "ATHANOR_SECRET_APP=app-"+rand.Text())
+	stack := func(web string) {
+		w.write("athanor.yaml", strings.NewReplacer("PROGRAM", program, "ROOT", root, "INNER", inner, "NAME", name, "WEB", web).Replace(`stack: shop
+secrets: {pg: {env: ATHANOR_SECRET_PG}, app: {env: ATHANOR_SECRET_APP}}
+providers:
+  db:   {terraform: cyrilgdn/postgresql, path: PROGRAM, config: ROOT}
+  mine: {terraform: cyrilgdn/postgresql, path: PROGRAM, config: INNER}
+resources:
+  app:  {kind: tf.postgresql_role, provider: db, props: {name: NAME, login: true, password: "${secret.app}"}}
+  shop: {kind: tf.postgresql_database, provider: db, props: {name: NAME, owner: "${app.name}"}}
+WEB
+read:
+  me:    {kind: tf.postgresql_schemas, provider: db, query: {database: "${shop.name}"}}
+  own:   {kind: tf.data.postgresql_schemas, provider: mine, query: {database: "${me.database}", like_any_patterns: ["we%"]}}
+outputs: {schemas: "${me.schemas}", own: "${own.schemas}"}
+`))
+	}
+	run := func(want int, args ...string) string {
+		t.Helper()
+		return w.run(want, append(args, "--allow", "program="+program, "--allow", "identity="+root, "--allow", "identity="+inner)...)
+	}
+	stack("")
+	plan := run(2, "plan")
+	if !strings.Contains(plan, "2 to create") || !strings.Contains(plan, "known after me") {
+		t.Errorf("before the database is there the plan says\n%s", plan)
+	}
+	run(0, "deploy", "--yes")
+	if got := run(0, "output", "schemas"); !strings.Contains(got, "public") {
+		t.Errorf("the schemas are %s", got)
+	}
+	run(0, "plan")
+
+	// What is made of an answer follows it, and goes before what was asked for.
+	stack(`  web:  {kind: tf.postgresql_schema, provider: mine, props: {name: "web_${me.database}"}}`)
+	plan = run(2, "plan")
+	if !strings.Contains(plan, "1 to create") || !strings.Contains(plan, "web_"+name) {
+		t.Errorf("with a schema the plan says\n%s", plan)
+	}
+	run(0, "deploy", "--yes")
+	run(2, "plan") // own was read before the schema was there, and nothing said that it comes after
+	run(0, "deploy", "--yes")
+	if got := run(0, "output", "own"); !strings.Contains(got, "web_"+name) {
+		t.Errorf("its own schemas are %s", got)
+	}
+	run(0, "plan")
+	run(0, "drift")
+	run(0, "destroy", "--yes")
+	var left int
+	query := "select (select count(*) from pg_roles where rolname = $1) + (select count(*) from pg_database where datname = $1)"
+	if err := pgtest.Connect(t, db.address.String()).QueryRow(t.Context(), query, name).Scan(&left); err != nil || left > 0 {
+		t.Errorf("%d objects are left (%v)", left, err)
+	}
+}
+
 // TestTerraformMovesAType adopts an object of a state file that version 4 of the real provider of Cloudflare wrote, where its type had another name.
 func TestTerraformMovesAType(t *testing.T) {
 	t.Parallel()

@@ -16,6 +16,7 @@ import (
 	"regexp"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -270,7 +271,13 @@ type database struct {
 
 func newDatabase(t *testing.T) database {
 	t.Helper()
-	address, err := url.Parse(pgtest.Start(t).Database(t))
+	return databaseOf(t, pgtest.Start(t))
+}
+
+// databaseOf is a new database of a server.
+func databaseOf(t *testing.T, server *pgtest.Server) database {
+	t.Helper()
+	address, err := url.Parse(server.Database(t))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -572,6 +579,32 @@ resources:
 			return w.run(want, append(args, "--allow", "program="+program, "--allow", "identity="+config)...)
 		}
 		findsAll(t, w, run, map[string]string{"app": "roles", "web": "if_not_exists"}) // the role's own roles, and a grant of one, are for the same
+	})
+	t.Run("postgresql logical", func(t *testing.T) {
+		t.Parallel()
+		program, server := peer(t, "postgresql"), pgtest.Launch(t, "wal_level=logical")
+		db := databaseOf(t, server)
+		config := db.config()
+		w := newWorld(t, strings.NewReplacer("PROGRAM", program, "CONFIG", config, "DATABASE", db.name, "PORT", strconv.Itoa(db.port)).Replace(`stack: finds
+providers: {db: {terraform: cyrilgdn/postgresql, path: PROGRAM, config: CONFIG}}
+resources:
+  news:   {kind: tf.postgresql_publication, provider: db, props: {name: news, all_tables: true}}
+  slot:   {kind: tf.postgresql_replication_slot, provider: db, props: {name: news_slot, plugin: pgoutput}}
+  reads:
+    kind: tf.postgresql_subscription
+    provider: db
+    props:
+      name: reads
+      conninfo: "host=127.0.0.1 port=PORT dbname=DATABASE user=postgres"
+      publications: ["${news.name}"]
+      create_slot: false
+      slot_name: "${slot.name}"
+`))
+		run := func(want int, args ...string) string {
+			t.Helper()
+			return w.run(want, append(args, "--allow", "program="+program, "--allow", "identity="+config)...)
+		}
+		findsAll(t, w, run, map[string]string{})
 	})
 	t.Run("cloudflare", func(t *testing.T) {
 		t.Parallel()

@@ -448,7 +448,7 @@ func title(a engine.Planned, drift bool) (word, more string) {
 		word, more = word+",", "new one first"
 	case (a.Action == engine.Delete || a.Action == engine.Forget) && a.Identity != "" && a.Identity != a.Address:
 		more = clean(a.Identity)
-	case a.Action == engine.Move:
+	case a.Action == engine.Move && from != "":
 		more = "from " + from
 	case (a.Action == engine.Adopt || a.Action == engine.Recover) && from != "":
 		more = from

@@ -149,6 +149,7 @@ func (r *Run) apply(ctx context.Context) (*Result, error) {
 	planRemains(leftover)
 	(&forwarding{maker: r.maker, works: works, leftover: leftover}).forward(ctx)
 	if !r.Stopping() {
+		r.rest(ctx)
 		(&converging{maker: r.maker, Chosen: w.Chosen, stopping: r.Stopping}).converge(ctx)
 		r.tie(ctx)
 		(&collecting{deleter: r.deleter, Chosen: w.Chosen, DevRules: w.DevRules, works: works, leftover: w.Leftover, stored: w.Stored}).collect(ctx)
@@ -167,7 +168,9 @@ func (r *Run) newMaker() *maker {
 		takeOver: w.Policy.TakeOver, guards: w.Guards(), keeps: w.Keeps, condemnedBefore: w.CondemnedBefore,
 	}
 	settler := &settler{deleter: deleter, adoptAll: w.Policy.Adopt, findsOwn: w.FindsOwn()}
-	return &maker{creator: &creator{settler: settler, slots: w.Slots, inDev: w.Policy.Dev != nil}, builder: w.Builder()}
+	return &maker{
+		creator: &creator{settler: settler, slots: w.Slots, inDev: w.Policy.Dev != nil}, builder: w.Builder(), reading: newReading(w.Index, w.ReadLater),
+	}
 }
 
 func (r *Run) worker(known durations.Table) *worker {

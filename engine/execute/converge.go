@@ -67,6 +67,9 @@ func convergesLater(n *plan.Node) bool { return len(n.Uses) > 0 }
 
 // resettle settles one node again if its props differ from those it was settled with.
 func (c *converging) resettle(ctx context.Context, n *plan.Node, last map[*plan.Node]map[string]any, tooOften bool) (bool, error) {
+	if err := c.reading.before(ctx, n); err != nil {
+		return false, err
+	}
 	resolved, err := c.Resolve(ctx, n.Props)
 	if err != nil {
 		return false, err
@@ -93,6 +96,9 @@ func (c *converging) resettle(ctx context.Context, n *plan.Node, last map[*plan.
 	n.As = plan.Update
 	_, err = c.makeLive(ctx, n)
 	n.As = before
+	if len(n.Changed) > 0 {
+		c.reading.again(n)
+	}
 	if err != nil || len(n.Changed) == 0 {
 		return err == nil, err
 	}

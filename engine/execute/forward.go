@@ -23,6 +23,9 @@ func (f *forwarding) forward(ctx context.Context) {
 		t := &task{n: n, drop: drop}
 		t.do = func(t *task) (bool, error) {
 			waiting, err := f.works.work(ctx, t, first, do)
+			if len(n.Changed) > 0 {
+				f.reading.again(n) // in a cycle that goes through a read
+			}
 			if !drop && err == nil {
 				n.DropJob()
 			}
@@ -33,6 +36,8 @@ func (f *forwarding) forward(ctx context.Context) {
 		}
 		return t
 	}
+	previewMake, doMake := ahead(f.reading, f.previewMake), ahead(f.reading, f.make)
+	previewDrop, dropFirst := ahead(f.reading, f.previewDrop), ahead(f.reading, f.dropFirst)
 	for _, n := range f.Sorted {
 		if n.Decl == nil || n.Plan == nil {
 			continue
@@ -47,9 +52,9 @@ func (f *forwarding) forward(ctx context.Context) {
 			f.blocked(n, up, true)
 			continue
 		}
-		makes[n] = add(n, false, f.previewMake, f.make)
+		makes[n] = add(n, false, previewMake, doMake)
 		if n.Plan.DeleteFirst {
-			drops[n] = add(n, true, f.previewDrop, f.dropFirst)
+			drops[n] = add(n, true, previewDrop, dropFirst)
 		}
 	}
 	for _, n := range breaking(drops, f.leftover) {

@@ -40,6 +40,7 @@ type creator struct {
 type maker struct {
 	*creator
 	builder *planner.Builder
+	reading *reading
 }
 
 // make does what the plan says of a declared node. It reports whether somebody else must act before it is ready.
@@ -388,7 +389,5 @@ func (s *settler) publish(n *plan.Node, attrs map[string]any) {
 			s.redact.Learn(v)
 		}
 	}
-	n.Mu.Lock()
-	defer n.Mu.Unlock()
-	n.Attrs, n.Unknown, n.Moving = attrs, false, nil
+	n.Know(attrs)
 }

@@ -34,6 +34,7 @@ func (x *Index) Arrange(entries map[string]*state.Entry) error {
 	if len(problems) > 0 {
 		return &GraphError{problems}
 	}
+	x.needThroughReads(c)
 	for _, n := range all {
 		for _, up := range n.Ups {
 			up.users = append(up.users, n)
@@ -41,6 +42,42 @@ func (x *Index) Arrange(entries map[string]*state.Entry) error {
 	}
 	x.Sorted = sortNodes(all)
 	return nil
+}
+
+// needThroughReads gives a resource that uses a read what that refers to as needs of its own: it is made after these, fails with them, and is
+// deleted before them.
+func (x *Index) needThroughReads(c cycles) {
+	known := map[*Node][]string{}
+	var behind func(read *Node) []string
+	behind = func(read *Node) []string {
+		needs, ok := known[read]
+		if ok {
+			return needs
+		}
+		for _, up := range read.Ups {
+			if up.Read == nil {
+				needs = append(needs, up.Address)
+			} else {
+				needs = append(needs, behind(up)...)
+			}
+		}
+		known[read] = needs
+		return needs
+	}
+	for _, n := range x.Declared {
+		var more []string
+		for _, up := range n.Ups {
+			if up.Read != nil {
+				more = append(more, behind(up)...)
+			}
+		}
+		if len(more) > 0 {
+			n.Needs = slices.Concat(n.Needs, more)
+			slices.Sort(n.Needs)
+			n.Needs = slices.Compact(n.Needs)
+			n.Ups = c.appendUps(nil, n)
+		}
+	}
 }
 
 // cycles opens cycles of nodes.
@@ -195,9 +232,9 @@ func wasCut(entry *state.Entry, e lateEdge) bool {
 }
 
 // LatePaths are the paths through which n refers to up, and whether each may be left out at creation. A
-// dependsOn cannot be left out.
+// dependsOn cannot be left out, nor can what is read by a query.
 func (n *Declaration) LatePaths(up string) ([]tree.Path, bool) {
-	if n.Decl != nil && slices.Contains(n.Decl.Options.DependsOn, up) {
+	if n.Read != nil || n.Decl != nil && slices.Contains(n.Decl.Options.DependsOn, up) {
 		return nil, false
 	}
 	var paths []tree.Path

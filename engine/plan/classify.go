@@ -46,15 +46,20 @@ func (c *Classifier) Begin(n *Node) bool {
 		return false
 	}
 	if up := n.BlockedBy(); up != nil {
-		root := cmp.Or(up.Plan.BlockedBy, up.Address)
-		c.Block(n, fmt.Errorf("%w: %s cannot be planned", ErrBlocked, root))
-		n.Plan.Confined, n.Plan.BlockedBy = up.Plan.Confined, root
+		c.BlockBehind(n, up)
 		return false
 	}
 	if n.Err == nil {
 		n.Err = c.awake(n)
 	}
 	return true
+}
+
+// BlockBehind says that a node cannot be planned because what it needs cannot.
+func (c *Classifier) BlockBehind(n, up *Node) {
+	root := cmp.Or(up.Plan.BlockedBy, up.Address)
+	c.Block(n, fmt.Errorf("%w: %s cannot be planned", ErrBlocked, root))
+	n.Plan.Confined, n.Plan.BlockedBy = up.Plan.Confined, root
 }
 
 // Classify decides what is to be done to one declared node that was observed. It reports whether that must be observed again and
@@ -223,6 +228,12 @@ func (c *Classifier) classifyLive(n *Node) {
 	default:
 		n.Plan.Action = Unchanged
 	}
+	if n.Retyped != "" {
+		n.Plan.Reasons = slices.Insert(n.Plan.Reasons, 0, Reason{Path: "kind", Have: n.Retyped, Want: n.Spec.Type, Source: ByProgram})
+		if n.Plan.Action == Unchanged {
+			n.Plan.Action = Move
+		}
+	}
 	if note := n.renameNote(); note != "" && n.Was == nil {
 		n.Plan.Notes = append(n.Plan.Notes, note)
 	}
@@ -231,6 +242,9 @@ func (c *Classifier) classifyLive(n *Node) {
 // classifyMoved: what is there is of another kind or in another place than declared.
 func classifyMoved(n *Node, g *state.Generation) {
 	n.Plan.Action = Replace
+	if n.Unmoved != nil {
+		n.Plan.Notes = append(n.Plan.Notes, n.Unmoved.Error())
+	}
 	if g.Kind != n.Spec.Type {
 		n.Plan.Reasons = append(n.Plan.Reasons, Reason{Path: "kind", Have: g.Kind, Want: n.Spec.Type, Source: ByProgram, Replaces: true})
 	}

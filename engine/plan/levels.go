@@ -1,6 +1,6 @@
 package plan
 
-// Levels are the declared nodes by the longest chain below them.
+// Levels are the declared nodes, and the reads that refer to others, by the longest chain below them.
 func Levels(sorted []*Node) [][]*Node {
 	var all [][]*Node
 	of := make(map[*Node]int, len(sorted))
@@ -10,7 +10,7 @@ func Levels(sorted []*Node) [][]*Node {
 			level = max(level, of[up]+1)
 		}
 		of[n] = level
-		if n.Decl == nil {
+		if n.Decl == nil && len(n.Ups) == 0 {
 			continue
 		}
 		for len(all) <= level {

@@ -67,6 +67,10 @@ type Observation struct {
 	Others []Find
 	// Unsought: what its object goes by is known only when its inputs are, so that planning could not look for it.
 	Unsought bool
+	// Retyped is the kind that state has for the live object, where the entry has it as one of the declared kind: a run keeps the object and writes that.
+	// Unmoved says why the declared kind could not take it over.
+	Retyped string
+	Unmoved error
 	// Sought are the names and identities by which a search failed.
 	Sought []string
 	// Slot of the name by which a find was made.
@@ -81,6 +85,8 @@ type Decision struct {
 	// Current: it was observed with all its upstreams decided, and need not be compared again.
 	Current bool
 	Decided bool // it was classified
+	// Later: it is only read, and the run reads it, since something that it refers to is not settled before.
+	Later bool
 	// remade are the paths that differ because what the object is made of changed.
 	remade map[tree.Path]bool
 	// Held: it would do something, and what it needs waits for somebody.
@@ -188,6 +194,9 @@ func (n *Declaration) AtBirth(up *Node) bool {
 	if n.Decl == nil || len(up.Spec.AtBirth) == 0 || slices.Contains(n.Decl.Options.DependsOn, up.Address) {
 		return false
 	}
+	if slices.ContainsFunc(n.Ups, func(read *Node) bool { return read.Read != nil && slices.Contains(read.Ups, up) }) {
+		return false // who reads sees only what is there
+	}
 	return !slices.ContainsFunc(n.Uses, func(u token.Use) bool {
 		if u.Ref.Address != up.Address {
 			return false
@@ -195,6 +204,33 @@ func (n *Declaration) AtBirth(up *Node) bool {
 		first, below := u.Ref.Path.First()
 		settled := slices.ContainsFunc(n.Spec.NeedsSettled, func(p tree.Path) bool { return u.At.Within(p) })
 		return settled || !below || !slices.Contains(up.Spec.AtBirth, first.Key)
+	})
+}
+
+// Know says what the attributes of a node are from now on.
+func (f *Forecast) Know(attrs map[string]any) {
+	f.Mu.Lock()
+	defer f.Mu.Unlock()
+	f.Attrs, f.Unknown, f.Moving = attrs, false, nil
+}
+
+// IsReadByRun reports a read that waits for the run, which makes or changes something that it refers to.
+func (n *Node) IsReadByRun() bool {
+	return n.Read != nil && slices.ContainsFunc(n.Ups, func(up *Node) bool {
+		switch {
+		case up.Read != nil:
+			return up.Later
+		case up.Plan == nil, up.Spec.Recorded && !up.Spec.Rerun:
+			return false // its value is all that there is of it: known, or not
+		}
+		switch up.Plan.Action {
+		case Create, Update, Replace:
+			return true
+		case Adopt, Recover, Move:
+			return up.Look.Absent || len(up.Look.Steps) > 0
+		default:
+			return false
+		}
 	})
 }
 

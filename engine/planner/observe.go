@@ -224,35 +224,55 @@ func (o *observer) lookLeftover(ctx context.Context, n *plan.Node) error {
 	return err
 }
 
-// lookReads reads what is used and not owned. What was read before may do, as far as that is kept.
+// lookReads reads what is used and not owned, and refers to nothing. What was read before may do, as far as that is kept.
 func (o *observer) lookReads(ctx context.Context, warm *Warm, asBefore bool) error {
-	errs := make([]error, len(o.Reads))
-	Parallel(len(o.Reads), Lookers, func(i int) {
-		n := o.Reads[i]
+	reads := slices.DeleteFunc(slices.Clone(o.Reads), func(n *plan.Node) bool { return len(n.Ups) > 0 })
+	errs := make([]error, len(reads))
+	Parallel(len(reads), Lookers, func(i int) {
 		if asBefore {
-			if attrs, ok := warm.readBefore(n); ok {
-				n.Attrs = attrs
+			if attrs, ok := warm.readBefore(reads[i]); ok {
+				reads[i].Know(attrs)
 				return
 			}
 		}
-		look, err := o.lookRead(ctx, n)
-		if err == nil && look.Absent {
-			err = fmt.Errorf("read: there is no such %s", n.Spec.Type)
-		}
-		if n.Attrs, errs[i] = look.Attrs, err; err == nil {
-			warm.readNow(n)
+		if errs[i] = o.readNode(ctx, reads[i]); errs[i] == nil {
+			warm.readNow(reads[i])
 		}
 	})
 	var problems []plan.Problem
 	for i, err := range errs {
 		if err != nil {
-			problems = append(problems, plan.Problem{Address: o.Reads[i].Address, Source: o.Reads[i].Source(), Err: err})
+			problems = append(problems, plan.Problem{Address: reads[i].Address, Source: reads[i].Source(), Err: err})
 		}
 	}
 	if len(problems) > 0 {
 		return &plan.RefusedError{Problems: problems}
 	}
 	return nil
+}
+
+// ReadLater reads for a run what planning could not, since something that it refers to was not settled. What it looks for may still not be
+// known, where that was left out of the run: then nobody knows its attributes.
+func (o *observer) ReadLater(ctx context.Context, n *plan.Node) error {
+	if err := o.readNode(reconcile.ReadOnly(ctx), n); !errors.Is(err, errQueryUnknown) {
+		return err
+	}
+	return nil
+}
+
+// errQueryUnknown says that a query refers to what is not known.
+var errQueryUnknown = errors.New("read: what it looks for must be known at plan")
+
+// readNode reads one object that is used and not owned. There must be one.
+func (o *observer) readNode(ctx context.Context, n *plan.Node) error {
+	look, err := o.lookRead(ctx, n)
+	if err == nil && look.Absent {
+		err = fmt.Errorf("read: there is no such %s", n.Spec.Type)
+	}
+	if err == nil {
+		n.Know(look.Attrs)
+	}
+	return err
 }
 
 func (o *observer) lookRead(ctx context.Context, n *plan.Node) (reconcile.Look, error) {
@@ -263,7 +283,7 @@ func (o *observer) lookRead(ctx context.Context, n *plan.Node) (reconcile.Look, 
 		return reconcile.Look{}, err
 	}
 	if len(resolved.Unknown) > 0 {
-		return reconcile.Look{}, errors.New("read: what it looks for must be known at plan")
+		return reconcile.Look{}, errQueryUnknown
 	}
 	job.ID, job.Query = n.Read.ID, true
 	job.Props, _ = resolved.Tree.(map[string]any)

@@ -151,7 +151,9 @@ func (w *Draft) observe(ctx context.Context) {
 		return
 	}
 	skip := func(n *plan.Node) bool { return !w.IsSelected(n) }
-	w.lookAhead(ctx, slices.DeleteFunc(slices.Clone(w.Declared), skip), slices.DeleteFunc(slices.Clone(w.Leftover), skip))
+	declared := slices.DeleteFunc(slices.Clone(w.Declared), skip)
+	w.retypeAll(ctx, declared)
+	w.lookAhead(ctx, declared, slices.DeleteFunc(slices.Clone(w.Leftover), skip))
 }
 
 // outcome is what the passes came to beside the decisions about single addresses.

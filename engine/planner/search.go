@@ -189,7 +189,9 @@ func (s *search) index(ctx context.Context) {
 		n.Err = n.Access.Err
 	}
 	for _, n := range w.Reads {
-		s.read(ctx, n)
+		if len(n.Ups) == 0 {
+			s.read(ctx, n)
+		}
 	}
 }
 
@@ -227,7 +229,7 @@ func (s *search) read(ctx context.Context, n *plan.Node) {
 	if n.Access = s.w.Cloud.Reach(ctx, n.Spec.Type, n.Read.Settings); n.Access.Err == nil {
 		look, err = s.w.lookRead(ctx, n)
 	}
-	if n.Attrs, err = look.Attrs, errors.Join(n.Access.Err, err); err != nil {
+	if n.Attrs, err = look.Attrs, errors.Join(n.Access.Err, err); err != nil && !errors.Is(err, errQueryUnknown) {
 		s.failed[n.Address] = err
 	}
 }
@@ -325,6 +327,12 @@ func (s *search) begun(f observe.Tagged) bool {
 // declared looks for what the program declares, upstreams first, and makes entries of what is ours.
 func (s *search) declared(ctx context.Context) {
 	for _, level := range plan.Levels(s.w.Sorted) {
+		level = slices.DeleteFunc(level, func(n *plan.Node) bool {
+			if n.Read != nil {
+				s.read(ctx, n)
+			}
+			return n.Read != nil
+		})
 		Parallel(len(level), Lookers, func(i int) { s.w.lookAt(ctx, level[i]) })
 		for _, n := range level {
 			switch {

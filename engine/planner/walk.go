@@ -2,6 +2,8 @@ package planner
 
 import (
 	"context"
+	"errors"
+	"slices"
 	"time"
 
 	"github.com/athanor-dev/athanor/adopt"
@@ -36,6 +38,7 @@ func (k *walk) run(ctx context.Context) {
 // decideLevels classifies all that is selected and not classified yet.
 func (k *walk) decideLevels(ctx context.Context, levels [][]*plan.Node) {
 	for _, level := range levels {
+		level = k.readLevel(ctx, level)
 		k.narrowing.widenLevel(ctx, level)
 		k.builder.prepareLevel(ctx, level, func(n *plan.Node) bool { return !k.IsSelected(n) || k.Sleeps(n) })
 		var late []*plan.Node
@@ -62,6 +65,44 @@ func (k *walk) decideLevels(ctx context.Context, levels [][]*plan.Node) {
 			}
 		}
 	}
+}
+
+// readLevel reads what of a level is used and not owned, and returns the rest. What the run makes or changes first something for is left to the run.
+func (k *walk) readLevel(ctx context.Context, level []*plan.Node) (declared []*plan.Node) {
+	var now []*plan.Node
+	for _, n := range level {
+		up := n.BlockedBy()
+		switch {
+		case n.Read == nil:
+			declared = append(declared, n)
+			continue
+		case n.Decided:
+		case up != nil:
+			k.decides.BlockBehind(n, up)
+		case n.IsReadByRun():
+			n.Unknown, n.Later = true, true
+		default:
+			now = append(now, n)
+		}
+		n.Decided = true
+	}
+	errs := make([]error, len(now))
+	Parallel(len(now), Lookers, func(i int) { errs[i] = k.readNode(ctx, now[i]) })
+	for i, n := range now {
+		switch err := errs[i]; {
+		case err == nil:
+		case errors.Is(err, errQueryUnknown) && slices.ContainsFunc(n.Ups, k.mayBeKnownLater):
+			n.Unknown, n.Later = true, true
+		default:
+			k.decides.Refuse(n, err)
+		}
+	}
+	return declared
+}
+
+// mayBeKnownLater reports that what is not known of a node is no mistake: it is to be made, by this run or a later one.
+func (k *walk) mayBeKnownLater(n *plan.Node) bool {
+	return n.Later || !k.IsSelected(n) || n.Plan != nil && n.Plan.Action != plan.Unchanged
 }
 
 // decide observes what is left to observe of a declared node now that its upstreams are decided, and has it classified.

@@ -77,6 +77,10 @@ func (b *bad) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 	}()
 	answer := b.answer(call, body[5:])
+	if call == "StreamStdio" {
+		w.Header().Set("Grpc-Status", "12")
+		return // it is none of the protocol's, and may be answered before or after a folder is known
+	}
 	if f, err := os.OpenFile(b.file("calls.log"), os.O_APPEND|os.O_WRONLY, 0); err == nil && b.dir != "" { // whoever counts them makes it
 		_, _ = fmt.Fprintln(f, call)
 		_ = f.Close()
@@ -124,14 +128,19 @@ func (b *bad) answer(call string, body []byte) proto.Message {
 		return &tfplugin.ReadResource_Response{NewState: b.read(request), Private: request.Private}
 	case "MoveResourceState":
 		request := unmarshal(body, &tfplugin.MoveResourceState_Request{})
-		var was map[string]string
+		var was map[string]string // null is ""
 		if err := json.Unmarshal(request.SourceState.Json, &was); err != nil {
 			panic(err)
 		}
-		if from := request.SourceProviderAddress + " " + request.SourceTypeName; from != "registry.opentofu.org/tests/older older_thing" {
+		name := was["title"]
+		switch from := request.SourceProviderAddress + " " + request.SourceTypeName; from {
+		case "registry.opentofu.org/tests/older older_thing":
+		case "registry.terraform.io/tests/bad bad_other":
+			name = was["name"]
+		default:
 			return &tfplugin.MoveResourceState_Response{Diagnostics: []*tfplugin.Diagnostic{{Severity: tfplugin.Diagnostic_ERROR, Summary: "Cannot move " + from}}}
 		}
-		name, id := was["title"], "i-"+was["title"]
+		id := "i-" + name
 		return &tfplugin.MoveResourceState_Response{TargetState: encodedState(map[string]*string{"id": &id, "name": &name}), TargetPrivate: request.SourcePrivate}
 	case "ImportResourceState":
 		request := unmarshal(body, &tfplugin.ImportResourceState_Request{})

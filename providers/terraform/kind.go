@@ -70,6 +70,7 @@ func (k *kind) whole() *contract.Kind[attributes, *live, attributes] {
 		// Two objects of one name cannot be side by side, and names are the author's here.
 		DeleteFirst: !keepsNothingOutside(k.Name),
 		Owner:       k.owner(),
+		MovesFrom:   k.movesFrom,
 		API:         contract.API{Calls: []string{"ReadResource", "PlanResourceChange", "ApplyResourceChange"}},
 	}
 }
@@ -157,6 +158,8 @@ func (k *kind) observe(ctx context.Context, s site) (*live, error) {
 	}
 	p.set.redacting(s.Redact)
 	switch {
+	case waits && s.Former != nil:
+		return nil, errConfigLater
 	case waits && s.Last == nil && (s.Begun || s.ID != ""):
 		return nil, errors.Join(errConfigLater, reconcile.ErrCannotTell)
 	case waits && p.forwards(): // nothing can be asked of a provider that is not configured
@@ -214,6 +217,9 @@ func (k *kind) learnOwn(ctx context.Context, l *live, config cty.Value) {
 
 // look finds an object: by what state keeps, by an id, or not at all.
 func (k *kind) look(ctx context.Context, p *program, s site) (string, seen, error) {
+	if s.Former != nil {
+		return k.fromFormer(ctx, p, s.Former)
+	}
 	if s.Last != nil {
 		have, err := k.packing.keptOf(*s.Last)
 		if err != nil {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -14,7 +15,9 @@ import (
 	ctyjson "github.com/zclconf/go-cty/cty/json"
 	"github.com/zclconf/go-cty/cty/msgpack"
 
+	"github.com/athanor-dev/athanor/providers/terraform/install"
 	"github.com/athanor-dev/athanor/providers/terraform/internal/tfplugin"
+	"github.com/athanor-dev/athanor/providers/terraform/plugin"
 	"github.com/athanor-dev/athanor/providers/terraform/schema"
 	"github.com/athanor-dev/athanor/reconcile"
 	"github.com/athanor-dev/athanor/reconcile/localfile"
@@ -93,6 +96,81 @@ func (p *program) move(ctx context.Context, t *schema.Type, o *object, from *for
 		return none(t), err
 	}
 	return p.answered(t, answer.TargetState, answer.TargetPrivate, answer.TargetIdentity, none(t))
+}
+
+// movesFrom reports an object of another type, of this provider or another one, on the same account or server as far as the settings tell. Whether it
+// can be moved the provider says.
+func (k *kind) movesFrom(from reconcile.Former) bool {
+	return strings.HasPrefix(from.Kind, Prefix) && from.Place.Provider == providerName
+}
+
+// fromFormer has the provider make an object of this type of what state has of another type.
+func (k *kind) fromFormer(ctx context.Context, p *program, former *reconcile.Former) (string, seen, error) {
+	absent := none(k.Type)
+	have, err := k.packing.keptOf(former.Attrs)
+	switch {
+	case err != nil:
+		return "", absent, err
+	case have == nil || have.Object == nil:
+		return "", absent, reconcile.ErrNotMoved
+	}
+	from := &foreign{typ: strings.TrimPrefix(former.Kind, Prefix)}
+	if from.identity, err = identityJSON(have.Object.Identity); err != nil {
+		return "", absent, err
+	}
+	source, account, _ := strings.Cut(former.Place.Account, "@")
+	if account != p.settings.Account {
+		return "", absent, fmt.Errorf("%w: it is at another account", reconcile.ErrNotMoved)
+	}
+	var before seen
+	for _, address := range sourcesOf(source) {
+		from.provider = address
+		if before, err = p.move(ctx, k.Type, have.Object, from); err == nil {
+			break
+		}
+	}
+	var said *DiagnosticsError
+	switch {
+	case errors.As(err, &said), errors.Is(err, plugin.ErrUnsupported):
+		return "", absent, fmt.Errorf("%w: %w", reconcile.ErrNotMoved, err)
+	case err != nil:
+		return "", absent, err
+	case before.state.IsNull():
+		return "", absent, reconcile.ErrNotMoved
+	}
+	now, err := p.read(ctx, k.Type, before)
+	return have.Key, now, err
+}
+
+// sourcesOf are the addresses of a provider, one of which it may know itself by: most know that of Terraform's registry, which has the same providers as
+// OpenTofu's.
+func sourcesOf(source string) []string {
+	s, err := install.ParseSource(source)
+	if err != nil {
+		return []string{source}
+	}
+	all := []string{s.String()}
+	if s.Host == install.DefaultHost {
+		s.Host = "registry.terraform.io"
+		all = slices.Insert(all, 0, s.String())
+	}
+	return all
+}
+
+// identityJSON is an identity as a state file has it, nil for none.
+func identityJSON(packed []byte) ([]byte, error) {
+	if packed == nil {
+		return nil, nil
+	}
+	ty, err := msgpack.ImpliedType(packed)
+	if err != nil {
+		return nil, err
+	}
+	v, err := msgpack.Unmarshal(packed, ty)
+	if err != nil {
+		return nil, err
+	}
+	return ctyjson.Marshal(v, ty)
 }
 
 // providerIn is the source of a provider as a state file has it, with its module and its alias.

@@ -12,9 +12,12 @@ import (
 // Provider is the family of all types of all Terraform providers that a stack names in its settings.
 func Provider() reconcile.Provider { return newProviders().family() }
 
+// providerName is the family's, in places of objects.
+const providerName = "terraform"
+
 func (s *providers) family() reconcile.Provider {
 	return reconcile.Provider{
-		Name:     "terraform",
+		Name:     providerName,
 		Settings: new(Settings),
 		Open: func(ctx context.Context, settings any) (reconcile.Cloud, error) {
 			of, ok := settings.(*Settings)
@@ -29,7 +32,7 @@ func (s *providers) family() reconcile.Provider {
 			if of.Account != "" {
 				account += "@" + of.Account
 			}
-			return &cloud{p, reconcile.Place{Provider: "terraform", Account: account}}, nil
+			return &cloud{p, reconcile.Place{Provider: providerName, Account: account}}, nil
 		},
 		Fetch: func(ctx context.Context, settings any) error {
 			of, ok := settings.(*Settings)

@@ -249,6 +249,48 @@ func TestAdoptOfAnotherType(t *testing.T) {
 	}
 }
 
+// TestKindMovesInState declares another type for what state has: one that the provider can make of it keeps the object, and any other one replaces it.
+func TestKindMovesInState(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		from string
+		want engine.Action
+		note string
+	}{
+		{"other", engine.Move, ""},
+		{"own", engine.Replace, "Cannot move registry.opentofu.org/tests/bad bad_own"},
+	} {
+		s := newBadStage(t)
+		if _, err := s.deploy(s.declare(resource(c.from, "it", nil))); err != nil {
+			t.Fatal(err)
+		}
+		s.restart()
+		log := filepath.Join(s.dir, "calls.log")
+		if err := os.WriteFile(log, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		declared := s.declare(resource("good", "it", nil))
+		p, err := s.e.Plan(t.Context(), declared, engine.PlanOptions{AllowDelete: []string{"*"}})
+		if err != nil || p.Actions[0].Action != c.want || !strings.Contains(strings.Join(p.Actions[0].Notes, "; "), c.note) {
+			t.Fatalf("%s: it would %s (%q), %v", c.from, p.Actions[0].Action, p.Actions[0].Notes, err)
+		}
+		if actions, err := s.deploy(declared); err != nil || actions["it"] != c.want || !s.has("it") {
+			t.Errorf("%s: it would %s, %v; the object is there: %t", c.from, actions["it"], err, s.has("it"))
+		}
+		calls, err := os.ReadFile(log)
+		if changed := strings.Contains(string(calls), "ApplyResourceChange"); err != nil || changed != (c.want == engine.Replace) {
+			t.Errorf("%s: the provider is asked\n%s(%v)", c.from, calls, err)
+		}
+		s.restart()
+		if actions, err := s.deploy(declared); err != nil || actions["it"] != engine.Unchanged {
+			t.Errorf("%s: after it the plan would %s, %v", c.from, actions["it"], err)
+		}
+		if _, err := s.deploy(s.declare()); err != nil || s.has("it") {
+			t.Errorf("%s: declared no more it is there: %t, %v", c.from, s.has("it"), err)
+		}
+	}
+}
+
 // TestAsksNoMoreThanItMust counts the calls of a command after the first one: what the provider would answer as before is not asked, and an object
 // is not read twice before it is deleted.
 func TestAsksNoMoreThanItMust(t *testing.T) {

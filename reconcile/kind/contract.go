@@ -137,6 +137,9 @@ type Kind[P, L, A any] struct {
 	Deletion Deletion[L]
 	// CleansUp: Delete removes more than the object, and is called for a missing one too.
 	CleansUp bool
+	// MovesFrom reports whether Observe may make an object of another kind, as state has it in Site.Former, one of this kind. Nil: it does so with
+	// none, and an object whose kind changes is replaced.
+	MovesFrom func(reconcile.Former) bool
 	// Global maps the location that an object is reached by to the one that it counts as being in.
 	Global   func(reached Location) Location
 	Timeouts Timeouts

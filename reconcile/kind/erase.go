@@ -67,7 +67,7 @@ func common[P, A any](tags func() (Tags, error), defaults func(P) P, check func(
 func (k *Kind[P, L, A]) spec() reconcile.Spec {
 	s := reconcile.Spec{
 		Type: k.Type, Doc: k.Doc, Files: k.Files, FilesAt: k.FilesAt, WritesFiles: k.WritesFiles, Visibility: k.EventuallyVisible,
-		DeleteFirst: k.DeleteFirst, Parts: k.PartOf, Tidies: k.CleansUp, Home: k.Global, Timeouts: k.Timeouts, Calls: k.API.Calls,
+		DeleteFirst: k.DeleteFirst, Parts: k.PartOf, Tidies: k.CleansUp, Home: k.Global, Timeouts: k.Timeouts, Calls: k.API.Calls, MovesFrom: k.MovesFrom,
 		Permissions: k.API.Permissions, Retained: k.HoldsData != nil && k.HoldsData.Retain,
 		NewProps: func() any { return new(P) }, NewAttrs: func() any { return new(A) },
 	}
