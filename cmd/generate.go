@@ -8,10 +8,10 @@ import (
 	"strings"
 
 	"github.com/athanor-dev/athanor/cmd/cli"
-	"github.com/athanor-dev/athanor/cmd/internal/gostructs"
 	"github.com/athanor-dev/athanor/providers/aws/cloudcontrol/registry"
 	"github.com/athanor-dev/athanor/providers/aws/cloudcontrol/registry/structs"
 	"github.com/athanor-dev/athanor/providers/terraform"
+	"github.com/athanor-dev/athanor/reconcile/gostructs"
 )
 
 func (a *app) generateCommand() *cli.Command {
@@ -100,14 +100,15 @@ func (a *app) providerStructs(pkg, command string, names []string) ([]byte, erro
 		if err != nil {
 			return nil, err
 		}
-		kind := gostructs.Kind{Name: name}
-		if kind.Props, err = k.Spec().Props(); err != nil {
+		declared, err := k.Spec().Props()
+		if err != nil {
 			return nil, err
 		}
-		if kind.Attrs, err = k.Spec().Attrs(); err != nil {
+		attributes, err := k.Spec().Attrs()
+		if err != nil {
 			return nil, err
 		}
-		kinds = append(kinds, kind)
+		kinds = append(kinds, gostructs.Of(name, declared, attributes))
 	}
-	return gostructs.Write(pkg, command, kinds)
+	return gostructs.Write(pkg, "`"+strings.Join(strings.Fields(command), " ")+"`", "has Go structs for kinds.", kinds...)
 }

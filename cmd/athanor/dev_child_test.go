@@ -61,6 +61,7 @@ func (s *session) said(text string) map[string]any {
 
 // A child that dies is started again, and nobody plans anything for it; the end of the session is its own.
 func TestDevChildDies(t *testing.T) {
+	t.Parallel()
 	w, gone := newPaired(t)
 	s := w.dev()
 	s.said("hello")
@@ -82,6 +83,7 @@ func TestDevChildDies(t *testing.T) {
 
 // Whoever kills a session leaves no process behind, and the next one starts it anew.
 func TestDevKilledWithAProcess(t *testing.T) {
+	t.Parallel()
 	w, gone := newPaired(t)
 	s := w.dev()
 	s.deployed(map[string]float64{"created": 3})
@@ -104,6 +106,7 @@ func TestDevKilledWithAProcess(t *testing.T) {
 
 // A process that does not become ready is a problem of that save; a better one starts it.
 func TestDevChildIsNotReady(t *testing.T) {
+	t.Parallel()
 	w, gone := newPaired(t)
 	s := w.dev()
 	s.deployed(map[string]float64{"created": 3})

@@ -11,6 +11,7 @@ import (
 // Nobody reads any more what a session tells: it ends, and so does what it runs. So a session ends with the test, the
 // editor or the shell that began it, however that ends.
 func TestDevEndsWithItsReader(t *testing.T) {
+	t.Parallel()
 	w, gone := newPaired(t)
 	s := w.dev()
 	s.deployed(map[string]float64{"created": 3})
@@ -24,6 +25,7 @@ func TestDevEndsWithItsReader(t *testing.T) {
 // The terminal goes away in the middle of a deploy. A session that it is the terminal of is sent a signal; one that merely
 // prints there is not. What runs is finished, although the end may be noticed in two ways.
 func TestDevEndsWithItsTerminal(t *testing.T) {
+	t.Parallel()
 	for _, own := range []bool{true, false} {
 		t.Run(map[bool]string{true: "its own", false: "another's"}[own], func(t *testing.T) {
 			w := newGated(t)

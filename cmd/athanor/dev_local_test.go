@@ -25,6 +25,7 @@ resources:
 // In dev things that may be are on this machine, and Cloudflare is not asked; with --remote, and when the stage is deployed,
 // they are replaced by those of Cloudflare, and what uses them follows. Then dev has nothing to do there without leave.
 func TestDevLocalAndRemote(t *testing.T) {
+	t.Parallel()
 	cloud := cloudflaretest.Start(t)
 	w := newWorld(t, stored)
 	for name, value := range cloud.Env() {

@@ -22,6 +22,7 @@ resources:
 // What a session runs is shown, started again when it dies or its inputs change, and ends with the session, however that
 // ends.
 func TestDevRunsProcesses(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, served)
 	w.fifo("gate")
 	w.write("input.txt", "first")

@@ -16,6 +16,7 @@ import (
 
 // Each save is deployed, whatever it touches, and nothing else is looked at.
 func TestDevDeploysEachSave(t *testing.T) {
+	t.Parallel()
 	w := newSources(t)
 	s := w.dev()
 	if e := s.deployed(map[string]float64{"created": 3}); e["stage"] != "local-tester" {
@@ -58,14 +59,23 @@ func TestDevDeploysEachSave(t *testing.T) {
 	}
 }
 
-// Saves in a burst become one run, and the last one counts.
+// Saves in a burst become one run, and the last one counts. The session stands still meanwhile, so that it is a burst however slow
+// the writing is.
 func TestDevTakesBurstsTogether(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, pages(50, "0"))
 	s := w.dev()
 	s.deployed(map[string]float64{"created": 50})
+	signal := func(of syscall.Signal) {
+		if err := s.Process.Signal(of); err != nil {
+			t.Fatal(err)
+		}
+	}
+	signal(syscall.SIGSTOP)
 	for i := range 20 {
 		w.write("athanor.yaml", pages(50, fmt.Sprint("burst ", i)))
 	}
+	signal(syscall.SIGCONT)
 	for w.read("out/p0.txt") != "burst 19" {
 		s.deployed(map[string]float64{"updated": 1, "unchanged": 49})
 	}
@@ -77,6 +87,7 @@ func TestDevTakesBurstsTogether(t *testing.T) {
 
 // What does not load is printed with its place, and what runs keeps running.
 func TestDevSurvivesABrokenProgram(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, pages(3, "one"))
 	s := w.dev()
 	s.deployed(map[string]float64{"created": 3})
@@ -105,6 +116,7 @@ func TestDevSurvivesABrokenProgram(t *testing.T) {
 
 // One that is broken from the start is waited for as well.
 func TestDevWaitsForAProgram(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, "stack: pages\nresources: [\n")
 	s := w.dev()
 	s.next("problem")
@@ -115,6 +127,7 @@ func TestDevWaitsForAProgram(t *testing.T) {
 
 // A save in the middle of a deploy: running calls finish and are recorded, and the newest program is taken.
 func TestDevTakesTheNewestProgram(t *testing.T) {
+	t.Parallel()
 	w := newGated(t)
 	s := w.dev()
 	w.await("started")
@@ -137,6 +150,7 @@ func TestDevTakesTheNewestProgram(t *testing.T) {
 
 // A session that is killed leaves nothing stuck: the next one, or a deploy, goes on.
 func TestDevKilled(t *testing.T) {
+	t.Parallel()
 	w := newGated(t)
 	s := w.dev()
 	w.await("started")
@@ -160,6 +174,7 @@ func TestDevKilled(t *testing.T) {
 
 // While dev deploys, another deploy is told who holds the stage; between saves the stage is free.
 func TestDevHoldsTheStageWhileItDeploys(t *testing.T) {
+	t.Parallel()
 	w := newGated(t)
 	s := w.dev()
 	w.await("started")
@@ -182,6 +197,7 @@ func TestDevHoldsTheStageWhileItDeploys(t *testing.T) {
 
 // While another run holds the stage, dev says who does, and waits for it.
 func TestDevWaitsForTheStage(t *testing.T) {
+	t.Parallel()
 	w := newGated(t)
 	s := w.dev()
 	w.await("started")
@@ -215,6 +231,7 @@ func (s *session) stopSoon(want int) {
 
 // Ctrl-C in the middle of a deploy finishes what runs; what was not begun is left, and the next one goes on.
 func TestDevInterrupted(t *testing.T) {
+	t.Parallel()
 	w := newGated(t)
 	s := w.dev()
 	w.await("started")
@@ -234,6 +251,7 @@ func TestDevInterrupted(t *testing.T) {
 
 // A stage that deploy made is refused.
 func TestDevOnALiveStage(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, pages(3, "one"))
 	w.run(0, "deploy", "--yes", "--stage", "prod")
 	for _, args := range [][]string{{"--stage", "prod"}, nil} {
@@ -253,6 +271,7 @@ func TestDevOnALiveStage(t *testing.T) {
 
 // With --here it works there, and deletes nothing that deploy made; what it made itself goes.
 func TestDevHereDeletesNothing(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, pages(3, "one"))
 	w.run(0, "deploy", "--yes", "--stage", "prod")
 	w.write("athanor.yaml", pages(1, "two")+"  mine: {kind: local.File, props: {path: out/mine.txt, content: x}}\n")
@@ -281,6 +300,7 @@ func TestDevHereDeletesNothing(t *testing.T) {
 
 // --destroy-on-exit leaves nothing behind.
 func TestDevDestroyOnExit(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, pages(3, "one"))
 	s := w.dev("--destroy-on-exit")
 	s.deployed(map[string]float64{"created": 3})
@@ -295,6 +315,7 @@ func TestDevDestroyOnExit(t *testing.T) {
 
 // What the world changes is seen by and by, and changed back.
 func TestDevLooksAround(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, pages(60, "one"))
 	s := w.dev("--look=20ms")
 	s.deployed(map[string]float64{"created": 60})
@@ -313,6 +334,7 @@ func TestDevLooksAround(t *testing.T) {
 
 // On a terminal it says in a few lines what happened, and Ctrl-C ends it.
 func TestDevOnATerminal(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, pages(60, "one"))
 	x := w.terminal(80, "dev", "--look=0")
 	x.await("watching 1 files and folders")
@@ -347,6 +369,7 @@ func TestDevOnATerminal(t *testing.T) {
 
 // The terminal goes away: the session ends, and so does what it runs.
 func TestDevHangUp(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, pages(3, "one"))
 	s := w.dev()
 	s.deployed(map[string]float64{"created": 3})
@@ -358,6 +381,7 @@ func TestDevHangUp(t *testing.T) {
 
 // What cannot be watched is refused.
 func TestDevTargets(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, pages(1, "one"))
 	w.run(2, "plan", "--out", "plan.json")
 	for _, target := range []string{"-", "plan.json", filepath.Join(w.dir, "nothing")} {
@@ -378,6 +402,7 @@ func TestDevTargets(t *testing.T) {
 
 // Each run of a session is sent as a trace, also the last one before it ends, and a collector that is away stops nothing.
 func TestDevSendsTraces(t *testing.T) {
+	t.Parallel()
 	got := make(chan string, 100)
 	collector := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)

@@ -118,6 +118,7 @@ func urlOf(e map[string]any) string {
 // A Worker with all that it is bound to is served on this machine, without an account: each save is another answer at the
 // same address, what was put in stays over sessions, and destroy leaves nothing.
 func TestDevServesWorkers(t *testing.T) {
+	t.Parallel()
 	w := newEdge(t)
 	s := w.dev()
 	first := s.deployed(map[string]float64{"created": 6})

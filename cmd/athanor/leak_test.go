@@ -78,7 +78,7 @@ const (
   hooked: {kind: local.Value, props: {input: "${plain.digest}"}, options: {before: ["cat made/plain.txt made/a.json made/url.txt; exit 1"]}}`
 	waits = `  wait:
     kind: local.Command
-    props: {run: "touch started; read x < gate", env: {A: "${secret.env}", B: "${secret.file}", C: "${secret.sealed}", D: "${pw.value}"}, timeout: 60s}`
+    props: {run: "touch started; read x < gate", env: {A: "${secret.env}", B: "${secret.file}", C: "${secret.sealed}", D: "${pw.value}"}, timeout: 10m}`
 )
 
 // No secret, in whatever form and wherever it came from, is in anything that is printed or kept, in a file, a database or

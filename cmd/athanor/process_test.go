@@ -100,7 +100,7 @@ func (w *world) await(name string) {
 const gated = `stack: gated
 resources:
   first: {kind: local.File, props: {path: first.txt, content: "1\n"}}
-  slow: {kind: local.Command, props: {run: "echo . >> starts; touch started; read x < gate; touch done", triggers: ["${first.digest}"], timeout: 30s}}
+  slow: {kind: local.Command, props: {run: "echo . >> starts; touch started; read x < gate; touch done", triggers: ["${first.digest}"], timeout: 10m}}
   last: {kind: local.File, props: {path: last.txt, content: "${slow.stdout}"}}
 `
 

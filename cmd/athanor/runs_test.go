@@ -191,8 +191,8 @@ func (w *world) read(name string) string {
 // held is a stack with a change that is held before its call, and a call that is held, with one behind it.
 const held = `stack: held
 resources:
-  a: {kind: local.File, props: {path: a.txt, content: "2\n"}, options: {before: ["touch hooked; read x < hook"], timeout: 60s}}
-  slow: {kind: local.Command, props: {run: "touch started; read x < gate; touch done", timeout: 60s}}
+  a: {kind: local.File, props: {path: a.txt, content: "2\n"}, options: {before: ["touch hooked; read x < hook"], timeout: 10m}}
+  slow: {kind: local.Command, props: {run: "touch started; read x < gate; touch done", timeout: 10m}}
   last: {kind: local.File, props: {path: last.txt, content: "${slow.stdout}"}}
 `
 

@@ -687,14 +687,14 @@ func TestTerraformKinds(t *testing.T) {
 	if err := os.WriteFile(structs, []byte(w.run(0, append([]string{"generate", "tf:hashicorp/random"}, allow...)...)), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	overlay, err := json.Marshal(map[string]any{"Replace": map[string]string{absoluteOf(t, "../internal/gostructs/random/random.go"): structs}})
+	overlay, err := json.Marshal(map[string]any{"Replace": map[string]string{absoluteOf(t, "../internal/generated/random/random.go"): structs}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if err := os.WriteFile(replaced, overlay, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	build := exec.CommandContext(t.Context(), "go", "build", "-overlay", replaced, "../internal/gostructs/random")
+	build := exec.CommandContext(t.Context(), "go", "build", "-overlay", replaced, "../internal/generated/random")
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Errorf("%v\n%s", err, out)
 	}

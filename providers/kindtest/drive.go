@@ -20,7 +20,7 @@ import (
 const (
 	stack, stage, address = "kindtest", "check", "thing"
 	// patience bounds one operation: a kind that never settles fails the check, not the test binary.
-	patience = 30 * time.Second
+	patience = time.Minute
 )
 
 // generation is what the record keeps of one thing.

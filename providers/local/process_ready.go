@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"net"
 	"net/http"
 	"regexp"
@@ -188,6 +189,10 @@ func taken(port int) bool {
 	return false
 }
 
+// Free ports are chosen below those that systems give to whoever asks for any, for each connection too: such a one could be gone
+// before the process listens, or in the next session.
+const firstFree, freePorts = 20000, 10000
+
 func portTaken(port int) error { return fmt.Errorf("port %d: %w", port, syscall.EADDRINUSE) }
 
 // choosePort is the port that a process is told: the one it asks for; or a free one, the same as before if it can be. 0: none.
@@ -206,16 +211,12 @@ func choosePort(want *int, last Process, noted int) (int, error) {
 			return port, nil
 		}
 	}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return 0, err
+	for range 100 {
+		if port := firstFree + rand.IntN(freePorts); !taken(port) {
+			return port, nil
+		}
 	}
-	defer l.Close() //nolint:errcheck // nobody came
-	_, port, err := net.SplitHostPort(l.Addr().String())
-	if err != nil {
-		return 0, err
-	}
-	return strconv.Atoi(port)
+	return 0, fmt.Errorf("no port of %d to %d is free", firstFree, firstFree+freePorts-1)
 }
 
 // number is the value of an attribute, 0 without one.

@@ -3,6 +3,7 @@ package kind_test
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"go/ast"
 	"go/importer"
 	"go/parser"
@@ -11,8 +12,11 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"reflect"
 	"strings"
 	"testing"
+
+	"github.com/athanor-dev/athanor/reconcile/kind"
 )
 
 // exports are the files of compiled packages, by their import path.
@@ -31,6 +35,18 @@ func exports(t *testing.T, packages ...string) func(path string) (io.ReadCloser,
 		files[p.ImportPath] = p.Export
 	}
 	return func(path string) (io.ReadCloser, error) { return os.Open(files[path]) }
+}
+
+// TestFieldsAreCounted holds the page about the contract to how many fields a kind has.
+func TestFieldsAreCounted(t *testing.T) {
+	page, err := os.ReadFile("../../docs/decisions/props-are-the-table.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	says := fmt.Sprintf("a kind has %d fields", reflect.TypeFor[kind.Kind[struct{}, struct{}, struct{}]]().NumField())
+	if !strings.Contains(string(page), says) {
+		t.Errorf("docs/decisions/props-are-the-table.md does not say that %s", says)
+	}
 }
 
 // TestForbiddenCombinationsDoNotCompile has each combination of capabilities that makes no sense, and what the compiler says of

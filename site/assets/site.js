@@ -27,6 +27,8 @@ field.addEventListener("input", async () => {
     return;
   }
   const results = await Promise.all(found.results.slice(0, 10).map((r) => r.data()));
+  if (field.value.trim() !== words) return; // an answer to words that were typed on came late
+  list.dataset.words = words;
   list.replaceChildren(...results.map(row));
   if (results.length === 0) list.append(text("li", "Nothing is found."));
   list.hidden = false;

@@ -8,10 +8,11 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
-	"net"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"os"
 	"os/exec"
 	"regexp"
 	"strings"
@@ -78,12 +79,8 @@ func newProvider(t *testing.T) string {
 // serve starts athanor serve with the store of the project, and returns its URL.
 func (p *project) serve(issuer string) string {
 	p.t.Helper()
-	free, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		p.t.Fatal(err)
-	}
-	address := free.Addr().String()
-	_ = free.Close() // the service takes it: its URL stands in its settings
+	// The URL of the service stands in its settings. The port lies below those that a system gives to whoever asks for any.
+	address := fmt.Sprint("127.0.0.1:", 20000+os.Getpid()%10000)
 	settings, _ := json.Marshal(map[string]any{"audience": "http://" + address, "issuers": []any{map[string]any{
 		"issuer": issuer, "clientId": "athanor", "rules": []any{map[string]any{"claims": map[string]string{"sub": "u-*"}, "role": "deployer", "on": "*/*"}},
 	}}})
@@ -133,7 +130,8 @@ func TestApprove(t *testing.T) {
 	p.run(5, "deploy", "--yes", "--stage", "prod", "--approved", id)
 
 	ctx := open(t)
-	do(t, ctx, chromedp.Navigate(address), chromedp.Click("main a.btn"), chromedp.WaitVisible("form.ask"))
+	do(t, ctx, chromedp.Navigate(address), chromedp.Click("main a.btn"))
+	until(t, ctx, `document.readyState === "complete" && document.querySelector("form.ask")`)
 	if at := value[string](t, ctx, "location.href"); at != address {
 		t.Errorf("signed in, the browser is at %s, not at %s", at, address)
 	}

@@ -176,6 +176,19 @@ func until(t *testing.T, ctx context.Context, expression string) {
 	}
 }
 
+// press clicks on what a selector finds, as soon as it is visible. A page that follows a run replaces its parts: between
+// finding a node and clicking where it is, as chromedp.Click does, it may be another one.
+func press(t *testing.T, ctx context.Context, selector string) {
+	t.Helper()
+	until(t, ctx, fmt.Sprintf(`(e => e?.checkVisibility() && (e.click(), true))(document.querySelector(%q))`, selector))
+}
+
+// loaded waits until the page of a path has come, with its scripts.
+func loaded(t *testing.T, ctx context.Context, path string) {
+	t.Helper()
+	until(t, ctx, fmt.Sprintf("location.pathname === %q && document.readyState === 'complete'", path))
+}
+
 // shopStack is the stack of the examples, with kinds of this machine.
 const shopStack = `stack: shop
 resources:
@@ -276,7 +289,8 @@ func TestKeys(t *testing.T) {
 	p.run(0, "deploy", "--yes", "--stage", "prod")
 	ctx := open(t)
 	do(t, ctx, chromedp.Navigate(p.ui()), chromedp.WaitVisible("a.name"))
-	do(t, ctx, chromedp.KeyEvent("j"), chromedp.KeyEvent("\r"), chromedp.WaitVisible("#list"))
+	do(t, ctx, chromedp.KeyEvent("j"), chromedp.KeyEvent("\r"))
+	loaded(t, ctx, "/s/shop/prod")
 	do(t, ctx, input.DispatchKeyEvent(input.KeyDown).WithKey("/"))
 	if at := value[string](t, ctx, "document.activeElement.id"); at != "q" {
 		t.Fatalf("the focus is at %q", at)
@@ -288,7 +302,7 @@ func TestKeys(t *testing.T) {
 	until(t, ctx, `document.querySelectorAll("tbody a.name").length === 7`)
 	for _, step := range [][2]string{{"gg", "/s/shop/prod/graph"}, {"gh", "/s/shop/prod/history"}, {"gp", "/s/shop/prod/plans"}, {"gr", "/s/shop/prod"}, {"gs", "/"}} {
 		do(t, ctx, chromedp.KeyEvent(step[0]))
-		until(t, ctx, fmt.Sprintf("location.pathname === %q && document.readyState === 'complete'", step[1]))
+		loaded(t, ctx, step[1])
 	}
 }
 
@@ -299,7 +313,9 @@ func TestWithoutScript(t *testing.T) {
 	address := p.ui()
 	base, _, _ := strings.Cut(address, "/open")
 	ctx := open(t)
-	do(t, ctx, emulation.SetScriptExecutionDisabled(true), chromedp.Navigate(address), chromedp.Click("a.name"), chromedp.WaitVisible("#list"))
+	do(t, ctx, emulation.SetScriptExecutionDisabled(true), chromedp.Navigate(address))
+	press(t, ctx, "a.name")
+	loaded(t, ctx, "/s/shop/prod")
 	do(t, ctx, chromedp.SendKeys("#q", "role"), chromedp.Submit("#q"))
 	until(t, ctx, `new URLSearchParams(location.search).get("q") === "role" && document.readyState === "complete"`)
 	if shown := value[string](t, ctx, `[...document.querySelectorAll("a.name")].map(a => a.textContent).join()`); shown != "worker/role" {
@@ -426,7 +442,8 @@ func TestLive(t *testing.T) {
 	do(t, ctx, chromedp.Navigate(address))
 	graph, cancel := chromedp.NewContext(ctx)
 	defer cancel()
-	do(t, ctx, chromedp.Click("tbody a[href*='/runs/']"), chromedp.WaitVisible("#log[data-events]"))
+	press(t, ctx, "tbody a[href*='/runs/']")
+	do(t, ctx, chromedp.WaitVisible("#log[data-events]"))
 	shows := func(address, word string) {
 		t.Helper()
 		until(t, ctx, fmt.Sprintf(`[...document.querySelectorAll("#rows tr")].some(r => r.innerText.includes(%q) && r.innerText.includes(%q))`, address, word))
@@ -487,7 +504,9 @@ func TestCancel(t *testing.T) {
 	ctx := open(t)
 	deploy := p.deploying()
 	do(t, ctx, chromedp.Navigate(p.ui("--allow-write")))
-	do(t, ctx, chromedp.Click("tbody a[href*='/runs/']"), chromedp.WaitVisible(".danger"), chromedp.Click(".danger"), chromedp.WaitVisible("form .danger"), chromedp.Click("form .danger"))
+	press(t, ctx, "tbody a[href*='/runs/']")
+	press(t, ctx, "#run-head a.danger")
+	press(t, ctx, "form .danger")
 	until(t, ctx, `document.querySelector("#run-head")?.innerText.includes("stopping")`)
 	p.pass("gate0") // the running call ends
 	_ = deploy.Wait()

@@ -13,9 +13,10 @@ import (
 
 // place is a folder that is watched.
 type place struct {
-	t   *testing.T
-	dir string
-	w   *watch.Watcher
+	t      *testing.T
+	dir    string
+	w      *watch.Watcher
+	before []string // what was told last
 }
 
 func newPlace(t *testing.T) *place {
@@ -29,7 +30,7 @@ func newPlace(t *testing.T) *place {
 			t.Error(err)
 		}
 	})
-	return &place{t, t.TempDir(), w}
+	return &place{t: t, dir: t.TempDir(), w: w}
 }
 
 func (p *place) path(name string) string { return filepath.Join(p.dir, filepath.FromSlash(name)) }
@@ -80,19 +81,23 @@ func (p *place) next() []string {
 	}
 }
 
-// told waits until all of these names, and no others, were told.
+// told waits until all of these names, and no others, were told. What was told last may be told once more: a write is two events,
+// and on a machine with much to do a moment passes between them.
 func (p *place) told(names ...string) {
 	p.t.Helper()
 	var all []string
 	for !slices.Equal(all, names) {
-		batch := p.next()
-		if i := slices.IndexFunc(batch, func(name string) bool { return !slices.Contains(names, name) }); i >= 0 {
-			p.t.Fatalf("told of %s, want %v", batch[i], names)
+		for _, name := range p.next() {
+			if slices.Contains(names, name) {
+				all = append(all, name)
+			} else if !slices.Contains(p.before, name) {
+				p.t.Fatalf("told of %s, want %v", name, names)
+			}
 		}
-		all = append(all, batch...)
 		slices.Sort(all)
 		all = slices.Compact(all)
 	}
+	p.before = names
 }
 
 func TestFiles(t *testing.T) {
@@ -193,7 +198,7 @@ func TestLinks(t *testing.T) {
 	p.told("site/x")
 }
 
-// A burst is told once, and what comes while nobody listens is not lost.
+// What comes while nobody listens is not lost. How a burst becomes one is in TestTell.
 func TestBursts(t *testing.T) {
 	p := newPlace(t)
 	names := []string{"a", "b", "c", "d"}
@@ -201,9 +206,7 @@ func TestBursts(t *testing.T) {
 	for _, name := range names {
 		p.write(name, "1")
 	}
-	if batch := p.next(); !slices.Equal(batch, names) {
-		t.Fatalf("told of %v", batch)
-	}
+	p.told(names...)
 	for range 50 {
 		p.write("a", strings.Repeat("x", 100))
 	}

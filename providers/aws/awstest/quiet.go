@@ -10,7 +10,7 @@ import (
 )
 
 // quietLimit is how long a call that has begun may take to end.
-const quietLimit = 30 * time.Second
+const quietLimit = 2 * time.Minute
 
 // Quiet waits until everything that was sent to the proxy is over. After a process was killed its last
 // calls may still be in the proxy, or on the way to it; once Quiet returns they have had their effect or never

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -44,29 +43,19 @@ func launchSecond() (string, error) {
 	if _, err := exec.LookPath(path); err != nil {
 		return "", errNoMinistack
 	}
-	var last error
-	for range 5 { // a port that is free now may be taken when the server listens
-		listener, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			return "", err
-		}
-		port := listener.Addr().(*net.TCPAddr).Port
-		if err := listener.Close(); err != nil {
-			return "", err
-		}
-		cmd := exec.Command(path)
-		cmd.Env = append(environment(), fmt.Sprintf("GATEWAY_PORT=%d", port), "BIND_HOST=127.0.0.1", "MINISTACK_REGION=us-east-1")
-		cmd.Dir = os.TempDir()
-		ended, err := proctest.StartBound(cmd)
-		if err != nil {
-			return "", err
-		}
-		origin := fmt.Sprintf("http://127.0.0.1:%d", port)
-		if last = answers(origin, ended); last == nil {
-			return origin, nil
-		}
+	port, err := proctest.Port()
+	if err != nil {
+		return "", err
 	}
-	return "", last
+	cmd := exec.Command(path)
+	cmd.Env = append(environment(), "GATEWAY_PORT="+port, "BIND_HOST=127.0.0.1", "MINISTACK_REGION=us-east-1")
+	cmd.Dir = os.TempDir()
+	ended, err := proctest.StartBound(cmd)
+	if err != nil {
+		return "", err
+	}
+	origin := "http://127.0.0.1:" + port
+	return origin, answers(origin, ended)
 }
 
 // answers waits until a server answers anything.

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	sdkaws "github.com/aws/aws-sdk-go-v2/aws"
 	sdk "github.com/aws/aws-sdk-go-v2/service/eventbridge"
@@ -154,7 +155,7 @@ func TestBusWhole(t *testing.T) {
 
 func TestBusFaults(t *testing.T) {
 	t.Parallel()
-	kind := busKind.Erase()
+	kind := kindtest.Quick(busKind, 300*time.Millisecond)
 	for _, how := range []awstest.Kind{awstest.DropAnswer, awstest.CutBefore, awstest.Throttle, awstest.ServerError} {
 		for _, op := range []string{"CreateEventBus", "PutPermission", "DescribeEventBus", "ListTagsForResource"} {
 			w := newBusWorld(t)

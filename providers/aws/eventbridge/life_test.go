@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	sdk "github.com/aws/aws-sdk-go-v2/service/eventbridge"
 
@@ -155,7 +156,7 @@ func TestFailedEntries(t *testing.T) {
 // TestFaults breaks each changing call and some reads of a deployment in each way, once: it ends as if nothing had happened.
 func TestFaults(t *testing.T) {
 	t.Parallel()
-	kind := ruleKind.Erase()
+	kind := kindtest.Quick(ruleKind, 300*time.Millisecond)
 	for _, how := range []awstest.Kind{awstest.DropAnswer, awstest.CutBefore, awstest.Throttle, awstest.ServerError} {
 		for _, op := range []string{"PutRule", "PutTargets", "DescribeRule", "ListTargetsByRule", "ListTagsForResource"} {
 			w := newWorld(t)

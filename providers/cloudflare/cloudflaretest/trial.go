@@ -27,7 +27,7 @@ type trial struct {
 
 // longestStart is how long code may take to start. Cloudflare gives it 400 ms of processor time,
 // https://developers.cloudflare.com/workers/platform/limits/#worker-startup-time; a machine that runs tests has other work too.
-const longestStart = 10 * time.Second
+const longestStart = 2 * time.Minute
 
 // start gives what the runtime says of an upload that does not start, "" for one that does. It starts without what it is bound
 // to: code that runs before the first request has no environment.

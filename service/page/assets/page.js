@@ -22,12 +22,10 @@ const replace = (old, now) => {
   again?.focus({preventScroll: true});
 };
 let loading = null, cost = 0, again = false, wait = 0;
-const refresh = async () => {
-  if (loading) { again = true; return; }
+const load = async () => {
   const begun = performance.now();
-  loading = fetch(location.href, {headers: {Accept: 'text/html'}, credentials: 'same-origin', cache: 'no-store'});
   try {
-    const answer = await loading;
+    const answer = await fetch(location.href, {headers: {Accept: 'text/html'}, credentials: 'same-origin', cache: 'no-store'});
     if (!answer.ok) return;
     const now = new DOMParser().parseFromString(await answer.text(), 'text/html');
     for (const part of all('[data-live][id]')) {
@@ -35,12 +33,15 @@ const refresh = async () => {
       if (fresh) replace(part, document.adoptNode(fresh));
     }
     all('[data-script]').forEach(e => { e.hidden = false; });
-    return now;
   } catch { /* the next one may do */ } finally {
     loading = null;
     cost = performance.now() - begun;
     if (again) { again = false; soon(); }
   }
+};
+const refresh = () => {
+  if (loading) again = true;
+  return loading ??= load();
 };
 // At most four redraws a second, and never more than a fifth of the time.
 const soon = () => { if (!wait) wait = setTimeout(() => { wait = 0; refresh(); }, Math.max(250, 4 * cost)); };
@@ -80,6 +81,7 @@ if (log) {
     soon();
   }, async () => {
     clearInterval(tick);
+    while (loading) await loading; // it was asked for before the end
     await refresh();
     one('#spoken').textContent = one('#run-head h1')?.textContent ?? '';
     document.body.dataset.ended = '';

@@ -3,9 +3,7 @@ package s3test
 import (
 	"context"
 	"crypto/rand"
-	"errors"
 	"fmt"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -42,7 +40,6 @@ type Server struct {
 	port   string
 	ended  <-chan struct{}
 	kill   context.CancelFunc
-	err    error
 }
 
 // Start starts a server for a test.
@@ -63,14 +60,14 @@ func Start(t testing.TB, kind Kind) *Server {
 		proctest.Missing(t, "%s is not installed: run `%s`", kind, how)
 	}
 	t.Cleanup(func() { s.Kill() })
-	for range 5 { // a port that is free now may be taken when the server listens
-		s.port = freePort(t)
-		if s.err = s.start(t, path); s.err == nil {
-			return s
-		}
+	var err error
+	if s.port, err = proctest.Port(); err != nil {
+		t.Fatal(err)
 	}
-	t.Fatal(s.err)
-	return nil
+	if err := s.start(t, path); err != nil {
+		t.Fatal(err)
+	}
+	return s
 }
 
 func moduleRoot(t testing.TB) string {
@@ -80,20 +77,6 @@ func moduleRoot(t testing.TB) string {
 		t.Fatal("no go.mod above the working folder")
 	}
 	return root
-}
-
-func freePort(t testing.TB) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	_, port, err := net.SplitHostPort(l.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
-	return port
 }
 
 // key is who asks every server: s3rver knows no other.
@@ -157,12 +140,9 @@ func (s *Server) Kill() {
 func (s *Server) Restart(t testing.TB) {
 	t.Helper()
 	path := filepath.Join(moduleRoot(t), ".cache", "s3", "versitygw")
-	for range 5 {
-		if s.err = s.start(t, path); s.err == nil {
-			return
-		}
+	if err := s.start(t, path); err != nil {
+		t.Fatal(err)
 	}
-	t.Fatal(s.err)
 }
 
 // Dir is where the server keeps its files.
@@ -193,7 +173,7 @@ func (s *Server) URL(t testing.TB, prefix string) string {
 	}
 	client := s3.NewFromConfig(cfg, func(o *s3.Options) { o.BaseEndpoint, o.UsePathStyle = &s.Origin, true })
 	if _, err := client.CreateBucket(t.Context(), &s3.CreateBucketInput{Bucket: &bucket}); err != nil {
-		t.Fatal(errors.Join(err, s.err))
+		t.Fatal(err)
 	}
 	return "s3://" + bucket + "/" + prefix + "?region=" + region + "&endpoint=" + s.Origin
 }

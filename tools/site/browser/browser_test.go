@@ -70,7 +70,7 @@ func TestSearch(t *testing.T) {
 	} {
 		var links []string
 		err := chromedp.Run(ctx, chromedp.Navigate(base), chromedp.WaitVisible("search input"),
-			chromedp.SendKeys("search input", phrase), chromedp.WaitVisible("search li a", chromedp.ByQuery),
+			chromedp.SendKeys("search input", phrase), chromedp.WaitVisible(fmt.Sprintf(`search ol[data-words=%q] li a`, phrase), chromedp.ByQuery),
 			chromedp.Evaluate(`[...document.querySelectorAll("search li a")].map(a => new URL(a.href).pathname)`, &links))
 		if err != nil {
 			t.Fatalf("%s: %v", phrase, err)

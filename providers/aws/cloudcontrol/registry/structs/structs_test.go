@@ -196,7 +196,7 @@ func TestNamesThatMeet(t *testing.T) {
 		t.Errorf("two types: %v", err)
 	}
 	if _, err := structs.Source("both", "a test", lookup(t, "AWS::ECS::Cluster"), lookup(t, "AWS::EKS::Cluster")); err == nil ||
-		!strings.Contains(err.Error(), "put them into packages of their own") {
+		!strings.Contains(err.Error(), "write them into two packages") {
 		t.Errorf("two types of one name: %v", err)
 	}
 	if _, err := structs.Source("no-name", "a test"); err == nil {
