@@ -111,8 +111,10 @@ func TestOddStates(t *testing.T) {
 			resources: []any{
 				changedFirst(res("aws_subnet", "s", map[string]any{"id": "subnet-00000001", "arn": "arn:aws:ec2:eu-north-1:123456789012:subnet/subnet-00000001", "vpc_id": "vpc-00000001", "cidr_block": "10.0.0.0/24", "map_public_ip_on_launch": true}),
 					map[string]any{"sensitive_attributes": []any{steps("map_public_ip_on_launch")}}),
-				changedFirst(res("aws_security_group", "g", map[string]any{"id": "sg-00000001", "arn": "arn:aws:ec2:eu-north-1:123456789012:security-group/sg-00000001", "name": "g", "description": "d", "vpc_id": "vpc-00000001",
-					"ingress": []any{map[string]any{"from_port": 54321, "to_port": 54321, "protocol": "tcp", "cidr_blocks": []any{"10.0.0.0/8"}, "self": false}}}),
+				changedFirst(res("aws_security_group", "g", map[string]any{
+					"id": "sg-00000001", "arn": "arn:aws:ec2:eu-north-1:123456789012:security-group/sg-00000001", "name": "g", "description": "d", "vpc_id": "vpc-00000001",
+					"ingress": []any{map[string]any{"from_port": 54321, "to_port": 54321, "protocol": "tcp", "cidr_blocks": []any{"10.0.0.0/8"}, "self": false}},
+				}),
 					map[string]any{"sensitive_attributes": []any{steps("ingress")}}),
 				changedFirst(res("aws_lambda_function", "f", func() map[string]any {
 					f := function(map[string]any{"A": "b"})
