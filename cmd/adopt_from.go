@@ -25,8 +25,12 @@ func (a *app) sources() []from.Source {
 		return terraform.CloudFormation{Name: name, Find: a.catalog.Find, Identifier: identifierOf}
 	}
 	return []from.Source{
-		wrangler.Source{}, terraform.Source{Find: a.catalog.Find}, pulumi, terraform.Alchemy{Find: a.catalog.Find},
-		stacks("cloudformation"), stacks("cdk"), terraform.SST{Stacks: stacks("sst"), States: pulumi},
+		wrangler.Source{},
+		terraform.Source{Find: a.catalog.Find},
+		pulumi,
+		terraform.Alchemy{Find: a.catalog.Find},
+		stacks("cloudformation"), stacks("cdk"),
+		terraform.SST{Stacks: stacks("sst"), States: pulumi},
 	}
 }
 

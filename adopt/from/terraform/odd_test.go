@@ -111,8 +111,10 @@ func TestOddStates(t *testing.T) {
 			resources: []any{
 				changedFirst(res("aws_subnet", "s", map[string]any{"id": "subnet-00000001", "arn": "arn:aws:ec2:eu-north-1:123456789012:subnet/subnet-00000001", "vpc_id": "vpc-00000001", "cidr_block": "10.0.0.0/24", "map_public_ip_on_launch": true}),
 					map[string]any{"sensitive_attributes": []any{steps("map_public_ip_on_launch")}}),
-				changedFirst(res("aws_security_group", "g", map[string]any{"id": "sg-00000001", "arn": "arn:aws:ec2:eu-north-1:123456789012:security-group/sg-00000001", "name": "g", "description": "d", "vpc_id": "vpc-00000001",
-					"ingress": []any{map[string]any{"from_port": 54321, "to_port": 54321, "protocol": "tcp", "cidr_blocks": []any{"10.0.0.0/8"}, "self": false}}}),
+				changedFirst(res("aws_security_group", "g", map[string]any{
+					"id": "sg-00000001", "arn": "arn:aws:ec2:eu-north-1:123456789012:security-group/sg-00000001", "name": "g", "description": "d", "vpc_id": "vpc-00000001",
+					"ingress": []any{map[string]any{"from_port": 54321, "to_port": 54321, "protocol": "tcp", "cidr_blocks": []any{"10.0.0.0/8"}, "self": false}},
+				}),
 					map[string]any{"sensitive_attributes": []any{steps("ingress")}}),
 				changedFirst(res("aws_lambda_function", "f", func() map[string]any {
 					f := function(map[string]any{"A": "b"})
@@ -124,9 +126,11 @@ func TestOddStates(t *testing.T) {
 			texts: map[string]string{"aws_subnet.s": "only text", "aws_security_group.g": "SecurityGroupIngress: sensitive"},
 		},
 		"a number that is sensitive and needed": {
-			resources: []any{changedFirst(res("aws_route53_record", "r", map[string]any{"id": "Z1_r_A", "zone_id": "Z0123456789ABC", "name": "r.shop.example", "type": "A", "ttl": 4321, "records": []any{"192.0.2.1"}}),
-				map[string]any{"sensitive_attributes": []any{steps("ttl")}})},
-			not: []string{"4321", "1h12m"},
+			resources: []any{changedFirst(res("cloudflare_zero_trust_device_custom_profile", "p", map[string]any{
+				"id": "f-1", "policy_id": "f-1", "account_id": "0123456789abcdef0123456789abcdef", "default": false, "name": "some", "match": "any(y)", "precedence": 4321, "enabled": true,
+			}), map[string]any{"sensitive_attributes": []any{steps("precedence")}})},
+			not: []string{"4321"}, outcomes: map[string]from.Outcome{"cloudflare_zero_trust_device_custom_profile.p": from.Unmapped},
+			texts: map[string]string{"cloudflare_zero_trust_device_custom_profile.p": "its precedence is needed and sensitive"},
 		},
 		"nulls of providers": {
 			resources: []any{res("aws_lambda_function", "f", function(map[string]any{"A": "b"})), res("aws_cloudfront_cache_policy", "p", map[string]any{

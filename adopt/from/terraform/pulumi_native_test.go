@@ -1,6 +1,7 @@
 package terraform
 
 import (
+	"maps"
 	"strings"
 	"testing"
 
@@ -18,9 +19,7 @@ func nativeObject(token, name, id string, inputs, shown map[string]any, depends 
 	}, depends...)
 	o["inputs"] = inputs
 	for _, all := range []map[string]any{inputs, shown} {
-		for key, v := range all {
-			o["outputs"].(map[string]any)[key] = v
-		}
+		maps.Copy(o["outputs"].(map[string]any), all)
 	}
 	o["provider"] = urns + "pulumi:providers:aws-native::default::0d6c2a9e-1c25-4b2b-9a0a-1a7f7c1f0a11"
 	return o
@@ -75,7 +74,7 @@ func nativeFields(t *testing.T) func(typ string) (settable, readable []props.Fie
 		"AWS::Lambda::Permission": nil,
 		"AWS::Events::Rule":       nil,
 	}
-	for _, name := range strings.Fields(`QueueName VisibilityTimeout RedrivePolicy QueueUrl Arn Queues PolicyDocument Id RoleName AssumeRolePolicyDocument RoleId FunctionName Role
+	for name := range strings.FieldsSeq(`QueueName VisibilityTimeout RedrivePolicy QueueUrl Arn Queues PolicyDocument Id RoleName AssumeRolePolicyDocument RoleId FunctionName Role
 		Runtime Handler Action Principal Name EventBusName ScheduleExpression`) {
 		for typ := range own {
 			own[typ] = append(own[typ], props.Field{Path: tree.Path("").Key(name), Type: "any"})
