@@ -6,9 +6,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -122,8 +124,78 @@ func peakOf(pid int) int64 {
 	return n << 10
 }
 
+// costPage is where the table of costs is, and costHead what it begins with.
+const (
+	costPage = "../docs/terraform-providers.md"
+	costHead = "| | athanor | OpenTofu | ratio of time | of processor time | at most |\n|---|---|---|---|---|---|\n"
+)
+
+// costRow is a line of the table. At most the ratio of processor time would be what is in its last column: that of a tool which takes nothing itself, beside
+// the providers.
+func costRow(name string, our, their treeCost) string {
+	cell := func(c treeCost) string {
+		return fmt.Sprintf("%.1f s, %.1f s of processor (providers %.1f s), %d MiB", c.wall.Seconds(), c.cpu.Seconds(), c.plugins.Seconds(), c.own>>20)
+	}
+	ratio := func(a, b time.Duration) float64 { return a.Seconds() / b.Seconds() }
+	return fmt.Sprintf("| %s | %s | %s | %.1f | %.1f | %.1f |\n", name, cell(our), cell(their), ratio(their.wall, our.wall), ratio(their.cpu, our.cpu), ratio(their.cpu, our.plugins))
+}
+
+// costTable is the table of a page, without its head, with what is before and after it.
+func costTable(page string) (before, rows, after string, err error) {
+	before, rest, found := strings.Cut(page, costHead)
+	if !found {
+		return "", "", "", errors.New("the page has no table of costs")
+	}
+	rows, after, _ = strings.Cut(rest, "\n\n")
+	return before + costHead, rows + "\n", "\n" + after, nil
+}
+
+// TestCostTable reads the lines of the table in the documentation: each is one that the benchmark writes of what it measured.
+func TestCostTable(t *testing.T) {
+	t.Parallel()
+	page, err := os.ReadFile(costPage)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rows, _, err := costTable(string(page))
+	if err != nil {
+		t.Fatal(err)
+	}
+	seconds := func(v float64) time.Duration { return time.Duration(v * float64(time.Second)) }
+	var phases []string
+	for line := range strings.Lines(rows) {
+		name, _, _ := strings.Cut(strings.TrimPrefix(line, "| "), " | ")
+		var n [8]float64
+		cell := "%f s, %f s of processor (providers %f s), %f MiB | "
+		if _, err := fmt.Sscanf(strings.TrimPrefix(line, "| "+name+" | "), cell+cell, &n[0], &n[1], &n[2], &n[3], &n[4], &n[5], &n[6], &n[7]); err != nil {
+			t.Fatalf("%q: %v", line, err)
+		}
+		our := treeCost{wall: seconds(n[0]), cpu: seconds(n[1]), plugins: seconds(n[2]), own: int64(n[3]) << 20}
+		their := treeCost{wall: seconds(n[4]), cpu: seconds(n[5]), plugins: seconds(n[6]), own: int64(n[7]) << 20}
+		if want := costRow(name, our, their); line != want { // but for what is lost by rounding
+			at := strings.LastIndex(want, " MiB | ")
+			var have, computed [3]float64
+			for text, into := range map[string]*[3]float64{line[at:]: &have, want[at:]: &computed} {
+				if _, err := fmt.Sscanf(text, " MiB | %f | %f | %f |", &into[0], &into[1], &into[2]); err != nil {
+					t.Fatalf("%q: %v", line, err)
+				}
+			}
+			for i := range have {
+				if math.Abs(have[i]-computed[i]) > 0.11 {
+					t.Errorf("%q: its own numbers make %.1f", line, computed[i])
+				}
+			}
+		}
+		phases = append(phases, name)
+	}
+	if want := []string{"first deploy", "unchanged plan", "destroy"}; !slices.Equal(phases, want) {
+		t.Errorf("the table has %q, want %q", phases, want)
+	}
+}
+
 // BenchmarkProviders deploys, plans and destroys resources of two real Terraform providers, half of them tf.random_id and half tf.local_file, with athanor
-// and with OpenTofu, by the same programs. $ATHANOR_PEERS is the folder with the programs.
+// and with OpenTofu, by the same programs. $ATHANOR_PEERS is the folder with the programs. Under $ATHANOR_UPDATE it writes what it measured into the table of
+// the documentation.
 func BenchmarkProviders(b *testing.B) {
 	peers := os.Getenv("ATHANOR_PEERS")
 	if peers == "" {
@@ -172,13 +244,14 @@ func BenchmarkProviders(b *testing.B) {
 	ourEnv := append(os.Environ(), "HOME="+ours, "XDG_CONFIG_HOME="+ours, "ATHANOR_ALLOW=program="+random+",program="+files)
 	theirEnv := append(os.Environ(), "TF_CLI_CONFIG_FILE="+filepath.Join(theirs, "tofurc"), "CHECKPOINT_DISABLE=1")
 	common := []string{"-no-color", "-input=false"}
+	rows := ""
 	for _, p := range []struct {
-		name         string
+		name, row    string
 		ours, theirs []string
 	}{
-		{"deploy", []string{"deploy", "--yes"}, []string{"apply", "-auto-approve"}},
-		{"plan", []string{"plan"}, []string{"plan", "-detailed-exitcode"}},
-		{"destroy", []string{"destroy", "--yes"}, []string{"destroy", "-auto-approve"}},
+		{"deploy", "first deploy", []string{"deploy", "--yes"}, []string{"apply", "-auto-approve"}},
+		{"plan", "unchanged plan", []string{"plan"}, []string{"plan", "-detailed-exitcode"}},
+		{"destroy", "destroy", []string{"destroy", "--yes"}, []string{"destroy", "-auto-approve"}},
 	} {
 		b.Run(p.name, func(b *testing.B) {
 			if b.N > 1 {
@@ -192,6 +265,7 @@ func BenchmarkProviders(b *testing.B) {
 			if err != nil {
 				b.Fatal(err)
 			}
+			rows += costRow(p.row, our, their)
 			const mib = 1 << 20
 			for unit, v := range map[string]float64{
 				"ms": ms(our.wall), "cpu-ms": ms(our.cpu), "plugins-cpu-ms": ms(our.plugins), "own-MiB": float64(our.own) / mib, "plugin-MiB": float64(our.plugin) / mib, "processes": float64(our.processes),
@@ -206,6 +280,20 @@ func BenchmarkProviders(b *testing.B) {
 				b.Errorf("%d files after %s (%v)", len(have), p.name, err)
 			}
 		})
+	}
+	if os.Getenv("ATHANOR_UPDATE") == "" || b.Failed() || strings.Count(rows, "\n") != 3 {
+		return
+	}
+	page, err := os.ReadFile(costPage)
+	if err != nil {
+		b.Fatal(err)
+	}
+	before, _, after, err := costTable(string(page))
+	if err != nil {
+		b.Fatal(err)
+	}
+	if err := os.WriteFile(costPage, []byte(before+rows+after), 0o644); err != nil { //nolint:gosec // it is a page for everybody
+		b.Fatal(err)
 	}
 }
 

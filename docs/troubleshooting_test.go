@@ -28,7 +28,7 @@ var unseen = map[string]string{
 	"known only later":                                "a value in a plan, shown as known after",
 	"absent":                                          "an answer of a read",
 	"a write while looking":                           "a kind would be wrong, which its own tests find",
-	"it cannot be moved to this kind":                 "a note in the plan of a replacement",
+	"it cannot be moved to this kind":                 "said with the answer of the provider, which tells why",
 	"the dev session has ended":                       "said by a process of a session that is over",
 	"tracing a process needs Linux on amd64":          "of tests",
 	"the sealed bytes are not those that were sealed": "of states that a service keeps for other tools, which say it in their words",

@@ -22,7 +22,7 @@ var (
 	// ErrCannotTell says that a creation was begun and not answered, and that nothing finds the object which it may have created. An object that the
 	// author names is taken for it.
 	ErrCannotTell = errors.New("its creation was begun and not answered, and nothing finds it")
-	// ErrNotMoved says that a kind cannot make an object of another kind one of its own, which is replaced then.
+	// ErrNotMoved says that a kind cannot make an object of another kind one of its own.
 	ErrNotMoved = errors.New("it cannot be moved to this kind")
 	// ErrReplace is matched by a *ReplaceError.
 	ErrReplace = errors.New("needs replacing")

@@ -242,8 +242,8 @@ func (c *Classifier) classifyLive(n *Node) {
 // classifyMoved: what is there is of another kind or in another place than declared.
 func classifyMoved(n *Node, g *state.Generation) {
 	n.Plan.Action = Replace
-	if n.Unmoved != nil {
-		n.Plan.Notes = append(n.Plan.Notes, n.Unmoved.Error())
+	if n.Movable {
+		n.Plan.Notes = append(n.Plan.Notes, "with `options: {adopt: "+movedKind+g.Kind+"}` it would be moved and kept, if its provider can")
 	}
 	if g.Kind != n.Spec.Type {
 		n.Plan.Reasons = append(n.Plan.Reasons, Reason{Path: "kind", Have: g.Kind, Want: n.Spec.Type, Source: ByProgram, Replaces: true})

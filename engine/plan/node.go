@@ -68,9 +68,9 @@ type Observation struct {
 	// Unsought: what its object goes by is known only when its inputs are, so that planning could not look for it.
 	Unsought bool
 	// Retyped is the kind that state has for the live object, where the entry has it as one of the declared kind: a run keeps the object and writes that.
-	// Unmoved says why the declared kind could not take it over.
+	// Movable: the declared kind may be able to take it over, which the author does not say.
 	Retyped string
-	Unmoved error
+	Movable bool
 	// Sought are the names and identities by which a search failed.
 	Sought []string
 	// Slot of the name by which a find was made.

@@ -57,8 +57,24 @@ func (t *Take) Named(n *Node) string {
 	if t != nil && t.Address == n.Address {
 		return t.Identity
 	}
-	if n.Decl == nil || n.Decl.Options.Adopt == "*" {
+	if n.Decl == nil || n.Decl.Options.Adopt == "*" || n.MovedKind() != "" {
 		return ""
 	}
 	return n.Decl.Options.Adopt
+}
+
+// movedKind begins an identity that is none: the author names the kind that state has for the object of the address.
+const movedKind = "kind:"
+
+// MovedKind is the kind in state of which the author says that the declared kind takes its object over, "" for none. That is said each time, since a kind may
+// take over what it should not: of a Terraform provider some types take any object.
+func (n *Declaration) MovedKind() string {
+	if n.Decl == nil {
+		return ""
+	}
+	kind, ok := strings.CutPrefix(n.Decl.Options.Adopt, movedKind)
+	if !ok {
+		return ""
+	}
+	return kind
 }

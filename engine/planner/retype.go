@@ -2,7 +2,6 @@ package planner
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/athanor-dev/athanor/engine/plan"
@@ -10,36 +9,35 @@ import (
 	"github.com/athanor-dev/athanor/reconcile"
 )
 
-// retypeAll keeps the objects of those nodes whose kind changed, where the declared kind can take them over.
+// retypeAll keeps the objects of those nodes whose kind changed, where the author says so.
 func (o *observer) retypeAll(ctx context.Context, declared []*plan.Node) {
 	Parallel(len(declared), Lookers, func(i int) {
 		n := declared[i]
 		live := n.Entry.Live()
-		if live == nil || live.Kind == n.Spec.Type || n.Err != nil || n.Entry.Candidate() != nil || live.StateOnly || n.Spec.Recorded {
-			return
-		}
-		if err := o.retype(ctx, n, live); errors.Is(err, reconcile.ErrNotMoved) {
-			n.Unmoved = err
-		} else {
-			n.Err = err
+		if live != nil && live.Kind != n.Spec.Type && n.Err == nil && n.Entry.Candidate() == nil && !live.StateOnly && !n.Spec.Recorded {
+			n.Err = o.retype(ctx, n, live)
 		}
 	})
 }
 
 // retype gives a node an entry in which its live object is one of the declared kind: one that the author names by its identity there, or one that the kind
-// makes of what state has. The plan alone has that entry, until a run writes it. Where nothing is found the node stays as it is.
+// makes of what state has. The plan alone has that entry, until a run writes it. Where the object is gone the node stays as it is.
 func (o *observer) retype(ctx context.Context, n *plan.Node, live *state.Generation) error {
 	former := reconcile.Former{Kind: live.Kind, Place: live.Location, Identity: live.Identity, Attrs: live.Attributes}
+	takes := n.Spec.MovesFrom != nil && n.Spec.MovesFrom(former)
 	given := o.take.Named(n)
 	var found plan.Find
 	var err error
 	switch {
 	case given != "":
 		found, err = o.byIdentityOrName(ctx, n, given)
-	case n.Spec.MovesFrom != nil && n.Spec.MovesFrom(former):
-		found, err = o.lookFor(ctx, n, Target{Number: live.Number}, func(job *reconcile.Job) { job.ID, job.Former = live.Identity, &former })
-	default:
+	case n.MovedKind() != live.Kind:
+		n.Movable = takes
 		return nil
+	case !takes:
+		return fmt.Errorf("adopt: %s: %w", live.Kind, reconcile.ErrNotMoved)
+	default:
+		found, err = o.lookFor(ctx, n, Target{Number: live.Number}, func(job *reconcile.Job) { job.ID, job.Former = live.Identity, &former })
 	}
 	if err != nil || found.Look.Absent {
 		return err

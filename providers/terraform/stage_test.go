@@ -249,16 +249,19 @@ func TestAdoptOfAnotherType(t *testing.T) {
 	}
 }
 
-// TestKindMovesInState declares another type for what state has: one that the provider can make of it keeps the object, and any other one replaces it.
+// TestKindMovesInState declares another type for what state has: it is replaced, unless the author says that it is to be moved. Then the provider makes an object of the
+// declared type of it, or says why it cannot, and nothing is done.
 func TestKindMovesInState(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
-		from string
-		want engine.Action
-		note string
+		from, adopt string
+		want        engine.Action
+		says        string
 	}{
-		{"other", engine.Move, ""},
-		{"own", engine.Replace, "Cannot move registry.opentofu.org/tests/bad bad_own"},
+		{"other", "kind:tf.bad_other", engine.Move, ""},
+		{"other", "", engine.Replace, "with `options: {adopt: kind:tf.bad_other}` it would be moved"},
+		{"other", "kind:tf.bad_own", engine.Replace, ""},
+		{"own", "kind:tf.bad_own", engine.Blocked, "it cannot be moved to this kind: tests/bad: MoveResourceState: Cannot move registry.opentofu.org/tests/bad bad_own"},
 	} {
 		s := newBadStage(t)
 		if _, err := s.deploy(s.declare(resource(c.from, "it", nil))); err != nil {
@@ -269,24 +272,31 @@ func TestKindMovesInState(t *testing.T) {
 		if err := os.WriteFile(log, nil, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		declared := s.declare(resource("good", "it", nil))
+		var says []athanor.Option
+		if c.adopt != "" {
+			says = append(says, athanor.Adopt(c.adopt))
+		}
+		declared := s.declare(resource("good", "it", nil, says...))
 		p, err := s.e.Plan(t.Context(), declared, engine.PlanOptions{AllowDelete: []string{"*"}})
-		if err != nil || p.Actions[0].Action != c.want || !strings.Contains(strings.Join(p.Actions[0].Notes, "; "), c.note) {
-			t.Fatalf("%s: it would %s (%q), %v", c.from, p.Actions[0].Action, p.Actions[0].Notes, err)
+		if err != nil || p.Actions[0].Action != c.want || !strings.Contains(strings.Join(p.Actions[0].Notes, "; ")+p.Actions[0].Problem, c.says) {
+			t.Fatalf("%s as %q: it would %s (%q, %s), %v", c.from, c.adopt, p.Actions[0].Action, p.Actions[0].Notes, p.Actions[0].Problem, err)
+		}
+		if c.want == engine.Blocked {
+			continue
 		}
 		if actions, err := s.deploy(declared); err != nil || actions["it"] != c.want || !s.has("it") {
-			t.Errorf("%s: it would %s, %v; the object is there: %t", c.from, actions["it"], err, s.has("it"))
+			t.Errorf("%s as %q: it would %s, %v; the object is there: %t", c.from, c.adopt, actions["it"], err, s.has("it"))
 		}
 		calls, err := os.ReadFile(log)
 		if changed := strings.Contains(string(calls), "ApplyResourceChange"); err != nil || changed != (c.want == engine.Replace) {
-			t.Errorf("%s: the provider is asked\n%s(%v)", c.from, calls, err)
+			t.Errorf("%s as %q: the provider is asked\n%s(%v)", c.from, c.adopt, calls, err)
 		}
 		s.restart()
 		if actions, err := s.deploy(declared); err != nil || actions["it"] != engine.Unchanged {
-			t.Errorf("%s: after it the plan would %s, %v", c.from, actions["it"], err)
+			t.Errorf("%s as %q: after it the plan would %s, %v", c.from, c.adopt, actions["it"], err)
 		}
 		if _, err := s.deploy(s.declare()); err != nil || s.has("it") {
-			t.Errorf("%s: declared no more it is there: %t, %v", c.from, s.has("it"), err)
+			t.Errorf("%s as %q: declared no more it is there: %t, %v", c.from, c.adopt, s.has("it"), err)
 		}
 	}
 }
