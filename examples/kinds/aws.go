@@ -207,6 +207,32 @@ func permission(s *athanor.Stack) error {
 	return nil
 }
 
+func layer(s *athanor.Stack) error {
+	shared := lambda.NewLayer(s, "shared", lambda.LayerProps{
+		Code: lambda.LayerCode{Directory: "migrations"}, Runtimes: []string{"nodejs24.x"}, Description: "Migrations of the shop",
+	})
+	r := iam.NewRole(s, "role", iam.RoleProps{TrustPolicy: byLambda()})
+	lambda.NewFunction(s, "web", lambda.FunctionProps{Code: lambda.Bundle("index.mjs"), Role: r.ARN, Layers: []aws.ARN{shared.ARN}})
+	return nil
+}
+
+func published(s *athanor.Stack) error {
+	version(s, web(s))
+	return nil
+}
+
+func version(s *athanor.Stack, web lambda.Function) lambda.Version {
+	return lambda.NewVersion(s, "published", lambda.VersionProps{Function: web.ARN, Follows: web.CodeDigest, Keep: new(3)})
+}
+
+func alias(s *athanor.Stack) error {
+	web := web(s)
+	lambda.NewAlias(s, "live", lambda.AliasProps{
+		Function: web.ARN, Name: "live", Version: version(s, web).Version, ProvisionedConcurrency: new(2),
+	})
+	return nil
+}
+
 func logGroup(s *athanor.Stack) error {
 	logs.NewLogGroup(s, "logs", logs.LogGroupProps{Retention: 14 * day})
 	return nil

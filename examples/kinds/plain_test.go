@@ -56,8 +56,11 @@ var checks = []struct {
 // changes are what an update changes of each kind. Kinds with the prop tags that are not named here get a tag.
 var changes = map[string]map[string]any{
 	"aws.cloudfront.OriginAccessControl": {"description": "reads another site"},
+	"aws.lambda.Alias":                   {"description": "what customers call"},
 	"aws.lambda.EventSourceMapping":      {"batchSize": int64(7)},
+	"aws.lambda.Layer":                   {"description": "Migrations of the store"},
 	"aws.lambda.Permission":              nil, // every change replaces it
+	"aws.lambda.Version":                 nil, // it changes with its function
 	"aws.route53.Record":                 {"values": []any{"192.0.2.2"}},
 	"aws.scheduler.Schedule":             {"input": map[string]any{"report": "weekly"}},
 	"aws.sns.Subscription":               {"filterPolicy": map[string]any{"type": []any{"order"}}},
@@ -69,6 +72,7 @@ var lacks = map[s3test.Kind]map[string]map[string]string{
 		"aws.Website":                 nothing("its distribution has an origin in a bucket, as below"),
 		"aws.apigatewayv2.DomainName": untagged("TagResource answers 404 for a domain"),
 		"aws.cloudfront.Distribution": nothing("it makes origins in buckets without an identity to servers, and forgets what controls their access"),
+		"aws.lambda.Alias":            nothing("it has no provisioned concurrency"),
 	},
 	s3test.Ministack: {
 		"aws.Website":              {"found without state": noCertificates, "deleted outside": noCertificates},

@@ -14,7 +14,7 @@ var codes = map[reconcile.Class][]string{
 		"QueueDoesNotExist", "AWS.SimpleQueueService.NonExistentQueue",
 		"NoSuchBucket", "NoSuchKey", "NoSuchVersion", "NoSuchUpload", "NoSuchEntity",
 		"ParameterNotFound", "InvalidResourceId",
-		"PolicyNotFoundException", "TableNotFoundException",
+		"PolicyNotFoundException", "TableNotFoundException", "ProvisionedConcurrencyConfigNotFoundException",
 		"NoSuchHostedZone",
 		"RepositoryNotFoundException", "RepositoryPolicyNotFoundException", "LifecyclePolicyNotFoundException",
 		"StateMachineDoesNotExist",

@@ -134,6 +134,11 @@ var overlapping = map[string]struct {
 		dynamodb.NewTable(s, "one", dynamodb.TableProps{Name: "orders", PartitionKey: "id"})
 		generic(s, "two", "DynamoDB::GlobalTable", properties{"TableName": "orders", "Replicas": items{properties{"Region": "eu-central-1"}}})
 	}, []string{"two", "one declares AWS::DynamoDB::GlobalTable orders too"}, ""},
+	"an alias of two kinds": {func(s *athanor.Stack) {
+		const function = aws.ARN("arn:aws:lambda:eu-central-1:000000000000:function:web")
+		lambda.NewAlias(s, "one", lambda.AliasProps{Function: function, Name: "live", Version: "1"})
+		generic(s, "two", "Lambda::Alias", properties{"FunctionName": string(function), "Name": "live", "FunctionVersion": "2"})
+	}, []string{"two", "one declares AWS::Lambda::Alias arn:aws:lambda:eu-central-1:000000000000:function:web|live too"}, ""},
 	"a repository of two kinds": {func(s *athanor.Stack) {
 		ecr.NewRepository(s, "one", ecr.RepositoryProps{Name: "shop"})
 		generic(s, "two", "ECR::Repository", properties{"RepositoryName": "shop"})
@@ -156,7 +161,7 @@ var overlapping = map[string]struct {
 func overlapped(t *testing.T, server *controltest.Server, program func(*athanor.Stack)) error {
 	t.Helper()
 	provider := aws.Provider(apigatewayv2.Service(), cloudcontrol.Service(), cloudfront.Service(), dynamodb.Service(), ecr.Service(),
-		kms.Service(), scheduler.Service(), secretsmanager.Service(), sfn.Service())
+		kms.Service(), lambda.Service(), scheduler.Service(), secretsmanager.Service(), sfn.Service())
 	config := server.Config()
 	config.Region = "us-east-1" // where objects of services for the whole account are
 	cloud := aws.FromConfig(config)
@@ -242,6 +247,7 @@ var services = []aws.Service{
 var beside = map[string]string{
 	"AWS::ApiGatewayV2::Api": "aws.apigatewayv2.HTTPAPI", "AWS::CertificateManager::Certificate": "aws.acm.Certificate",
 	"AWS::CloudFront::Distribution": "aws.cloudfront.Distribution", "AWS::ECR::Repository": "aws.ecr.Repository", "AWS::KMS::Key": "aws.kms.Key",
+	"AWS::Lambda::Alias": "aws.lambda.Alias", "AWS::Lambda::LayerVersion": "aws.lambda.Layer", "AWS::Lambda::Version": "aws.lambda.Version",
 	"AWS::Scheduler::Schedule": "aws.scheduler.Schedule", "AWS::StepFunctions::StateMachine": "aws.sfn.StateMachine",
 }
 
@@ -273,6 +279,7 @@ var apart = map[string]map[string]string{
 		"AWS::Lambda::Alias": "aliases are not stated", "AWS::Lambda::Version": "versions are not stated",
 		"AWS::Lambda::WebFunction": webFunction, "AWS::Lambda::WebFunctionEndpoint": webFunction, "AWS::Lambda::WebFunctionRevision": webFunction,
 	},
+	"aws.lambda.Layer": {"AWS::Lambda::LayerVersionPermission": "who else may use it is not stated"},
 	"aws.lambda.Permission": {
 		"AWS::Lambda::Alias": "it is of a function", "AWS::Lambda::Version": "it is of a function",
 		"AWS::Lambda::WebFunction": webFunction, "AWS::Lambda::WebFunctionEndpoint": webFunction, "AWS::Lambda::WebFunctionRevision": webFunction,

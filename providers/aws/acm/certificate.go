@@ -13,6 +13,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -114,7 +115,7 @@ var certificateKind = &kind.Kind[CertificateProps, liveCertificate, Certificate]
 		"issued, and its records are removed with it unless another certificate of the location needs them. Certificates that are " +
 		"imported, of a private authority, exportable or proved by mail are not managed.",
 
-	Observe:    observeCertificate,
+	Observe:    aws.Together(certificateType, observeCertificate, observeCertificates),
 	Create:     createCertificate,
 	Compare:    compareCertificate,
 	Attributes: func(live liveCertificate) Certificate { return live.attrs },
@@ -132,6 +133,8 @@ var certificateKind = &kind.Kind[CertificateProps, liveCertificate, Certificate]
 		}
 		return kind.Ready()
 	},
+	Bulk: aws.InBulk(observeCertificate, observeCertificates),
+
 	// ACM gives up after 72 hours; records that are right are mostly seen within minutes.
 	Timeouts: kind.Timeouts{Create: time.Hour, Update: time.Hour},
 
@@ -248,12 +251,12 @@ func (c shown) attrs() Certificate {
 func observeCertificate(ctx context.Context, s site) (liveCertificate, error) {
 	switch {
 	case s.Last != nil:
-		return readCertificate(ctx, s, s.Last.ARN)
+		return readCertificate(ctx, s, s.Last.ARN, nil)
 	case s.ID != "":
 		if p, ok := aws.ARN(s.ID).Parse(); !ok || p.Service != "acm" || p.Region != s.Location.Region || p.Account != s.Location.Account {
 			return liveCertificate{}, aws.Foreign(s.ID, s.Location)
 		}
-		return readCertificate(ctx, s, aws.ARN(s.ID))
+		return readCertificate(ctx, s, aws.ARN(s.ID), nil)
 	case s.Owner.IsZero():
 		return liveCertificate{}, errNone
 	}
@@ -267,7 +270,7 @@ func observeCertificate(ctx context.Context, s site) (liveCertificate, error) {
 		if p, _ := arn.Parse(); p.Service != "acm" {
 			continue
 		}
-		live, err := readCertificate(ctx, s, arn)
+		live, err := readCertificate(ctx, s, arn, nil)
 		mark := adopt.MarkOf(live.tags)
 		switch {
 		case errors.Is(err, reconcile.ErrAbsent):
@@ -287,7 +290,29 @@ func observeCertificate(ctx context.Context, s site) (liveCertificate, error) {
 	return best, nil
 }
 
-func readCertificate(ctx context.Context, s site, arn aws.ARN) (live liveCertificate, err error) {
+// observeCertificates reads the tags of many certificates together, and the records of each zone at the same time. ACM has no call
+// that describes several.
+func observeCertificates(ctx context.Context, all []site) ([]*aws.Answer[liveCertificate], error) {
+	tags, err := aws.TagsTogether(ctx, all, func(c Certificate) aws.ARN { return c.ARN }, func(want CertificateProps) map[string]string {
+		declared := maps.Clone(want.Tags)
+		if want.HostedZoneID != "" {
+			if declared == nil {
+				declared = map[string]string{}
+			}
+			declared[tagZone] = want.HostedZoneID
+		}
+		return declared
+	})
+	if err != nil {
+		return nil, err
+	}
+	return aws.EachOf(ctx, all, func(i int) bool { return tags[i] == nil }, func(ctx context.Context, i int, s site) (liveCertificate, error) {
+		return readCertificate(ctx, s, s.Last.ARN, tags[i])
+	}), nil
+}
+
+// readCertificate reads a certificate, its tags unless they are known, and whether its records are where they are to be.
+func readCertificate(ctx context.Context, s site, arn aws.ARN, tags map[string]string) (live liveCertificate, err error) {
 	c, err := describe(ctx, s.Cloud, arn)
 	if err != nil {
 		return live, aws.Absent(err)
@@ -303,11 +328,13 @@ func readCertificate(ctx context.Context, s site, arn aws.ARN) (live liveCertifi
 		}
 	}
 	slices.Sort(live.have.AlternativeNames)
-	var out struct{ Tags []tag }
-	if err := service().Call(ctx, s.Cloud, "ListTagsForCertificate", kind.Document{"CertificateArn": arn}, &out); err != nil {
-		return live, aws.NotYet(err)
+	if live.tags = maps.Clone(tags); tags == nil {
+		var out struct{ Tags []tag }
+		if err := service().Call(ctx, s.Cloud, "ListTagsForCertificate", kind.Document{"CertificateArn": arn}, &out); err != nil {
+			return live, aws.NotYet(err)
+		}
+		live.tags = aws.TagMap(out.Tags, func(t tag) (key, value *string) { return &t.Key, &t.Value })
 	}
-	live.tags = aws.TagMap(out.Tags, func(t tag) (key, value *string) { return &t.Key, &t.Value })
 	live.zone = live.tags[tagZone]
 	delete(live.tags, tagZone)
 	if live.zone != "" {

@@ -126,7 +126,7 @@ var bucketActions = map[string]string{
 // https://docs.aws.amazon.com/service-authorization/latest/reference/reference_policies_actions-resources-contextkeys.html
 var without = map[string]bool{
 	"sqs:ListQueues": true, "sns:ListTopics": true, "dynamodb:ListTables": true, "dynamodb:ListContributorInsights": true,
-	"lambda:ListFunctions": true, "lambda:ListEventSourceMappings": true, "lambda:CreateEventSourceMapping": true,
+	"lambda:ListFunctions": true, "lambda:ListLayers": true, "lambda:ListEventSourceMappings": true, "lambda:CreateEventSourceMapping": true,
 	"logs:DescribeLogGroups": true, "logs:DescribeResourcePolicies": true, "logs:PutResourcePolicy": true, "logs:DeleteResourcePolicy": true,
 	"ssm:DescribeParameters": true, "secretsmanager:ListSecrets": true, "secretsmanager:GetRandomPassword": true,
 	"route53:ListHostedZones": true, "route53:ListHostedZonesByName": true, "route53:CreateHostedZone": true,
@@ -360,8 +360,21 @@ func lambdaResources(c Call, in map[string]any, arn func(service, resource strin
 		return []string{last}
 	case len(parts) > 2 && parts[1] == "event-source-mappings":
 		return arn("lambda", "event-source-mapping:"+last)
+	case len(parts) > 1 && last == "provisioned-concurrency": // its resource is the version or the alias
+		_, query, _ := strings.Cut(c.URI, "?")
+		values, err := url.ParseQuery(query)
+		if err != nil {
+			return nil
+		}
+		return arn("lambda", "function:"+functionIn(c)+":"+values.Get("Qualifier"))
 	case functionIn(c) != "":
 		return arn("lambda", "function:"+functionIn(c))
+	case len(parts) > 2 && parts[1] == "layers":
+		name := "layer:" + parts[2]
+		if len(parts) > 4 {
+			name += ":" + last
+		}
+		return arn("lambda", name)
 	}
 	return arn("lambda", "function:"+text(in["FunctionName"]))
 }

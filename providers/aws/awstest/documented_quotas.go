@@ -151,6 +151,7 @@ func quotaOf(quotas []Quota, c Call) (q Quota, key string, ok bool) {
 type operationName struct {
 	method, name string
 	path         []string // the parts, "" for a parameter
+	query        string   // that tells it from another one of the path, such as List=ALL
 }
 
 // operationNames are those of the services that have one address for each operation, as botocore describes them.
@@ -159,14 +160,14 @@ func operationNames(t testing.TB) map[string][]operationName {
 	all := map[string][]operationName{}
 	for service, model := range map[string]string{"Lambda": "lambda", "apigateway": "apigatewayv2", "Scheduler": "scheduler"} {
 		for name, o := range LoadModel(t, model).Operations {
-			uri, _, _ := strings.Cut(o.HTTP.RequestURI, "?")
+			uri, query, _ := strings.Cut(o.HTTP.RequestURI, "?")
 			parts := strings.Split(strings.Trim(uri, "/"), "/")
 			for i, part := range parts {
 				if strings.HasPrefix(part, "{") {
 					parts[i] = ""
 				}
 			}
-			all[service] = append(all[service], operationName{o.HTTP.Method, name, parts})
+			all[service] = append(all[service], operationName{o.HTTP.Method, name, parts, query})
 		}
 	}
 	return all
@@ -177,11 +178,14 @@ func (p *player) operation(r *http.Request, c Call) string {
 	parts := strings.Split(strings.Trim(r.URL.EscapedPath(), "/"), "/")
 	found, fixed := c.Operation, -1
 	for _, o := range p.names[c.Service] {
-		n, fits := 0, o.method == c.Method && len(o.path) == len(parts)
+		n, fits := 0, o.method == c.Method && len(o.path) == len(parts) && strings.Contains(r.URL.RawQuery, o.query)
 		for i := 0; fits && i < len(parts); i++ {
 			if fits = o.path[i] == "" || o.path[i] == parts[i]; o.path[i] != "" {
 				n++
 			}
+		}
+		if o.query != "" {
+			n++
 		}
 		if fits && n > fixed {
 			found, fixed = o.name, n

@@ -19,6 +19,8 @@ import (
 //
 //   - A reserved concurrency of 0 is shown; moto takes it for none.
 //
+//   - A version or an alias has provisioned concurrency; moto knows none.
+//
 //   - PutFunctionEventInvokeConfig replaces; moto shows the first one for ever. UpdateFunctionUrlConfig sets the invoke mode.
 //
 //   - AddPermission refuses a statement id that is taken, and writes conditions for tokens and URLs
@@ -64,6 +66,9 @@ func (f *functions) before(r *http.Request, c *Call, target *url.URL) (a Answer,
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	q := functionCallOf(r, *c)
+	if q.part == "provisioned-concurrency" {
+		return f.provisioned(q, r.URL.Query().Get("Qualifier")), true
+	}
 	if f.taken(q) {
 		body := encoded(Fields{"Type": "User", "Message": "The resource is there already."})
 		return Answer{Status: http.StatusConflict, Header: http.Header{
@@ -92,6 +97,31 @@ func (f *functions) before(r *http.Request, c *Call, target *url.URL) (a Answer,
 		target.RawQuery = query.Encode()
 	}
 	return Answer{}, false
+}
+
+// provisioned sets, shows or clears the provisioned concurrency of a version or an alias. It is allocated at once.
+// https://docs.aws.amazon.com/lambda/latest/api/API_PutProvisionedConcurrencyConfig.html
+func (f *functions) provisioned(q functionCall, qualifier string) Answer {
+	key := "provisioned " + q.name + " " + qualifier
+	a := Answer{Status: http.StatusNoContent, Header: http.Header{"Content-Type": {"application/json"}}}
+	switch q.method {
+	case http.MethodDelete:
+		delete(f.kept, key)
+	case http.MethodPut:
+		n := q.in["ProvisionedConcurrentExecutions"]
+		f.kept[key] = Fields{
+			"RequestedProvisionedConcurrentExecutions": n, "AllocatedProvisionedConcurrentExecutions": n,
+			"AvailableProvisionedConcurrentExecutions": n, "Status": "READY",
+		}
+		a.Status, a.Body = http.StatusAccepted, encoded(f.kept[key])
+	default:
+		if a.Status, a.Body = http.StatusOK, encoded(f.kept[key]); f.kept[key] == nil {
+			a.Status, a.Body = http.StatusNotFound, encoded(Fields{"Type": "User", "Message": "No Provisioned Concurrency Config found for this function"})
+			a.Header.Set("X-Amzn-Errortype", "ProvisionedConcurrencyConfigNotFoundException")
+		}
+	}
+	a.Header.Set("Content-Length", strconv.Itoa(len(a.Body)))
+	return a
 }
 
 // taken reports a creation of what is there.

@@ -47,6 +47,7 @@ type namePart struct {
 var namesakes = map[string][]namePart{
 	"AWS::CloudFront::OriginAccessControl": {{at: "OriginAccessControlConfig.Name"}},
 	"AWS::ECR::Repository":                 {{at: "RepositoryName"}},
+	"AWS::Lambda::Alias":                   {{at: "FunctionName"}, {at: "Name"}},
 	"AWS::Scheduler::Schedule":             {{"GroupName", "default"}, {at: "Name"}},
 	"AWS::StepFunctions::StateMachine":     {{at: "StateMachineName"}},
 }

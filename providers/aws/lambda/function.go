@@ -1,5 +1,6 @@
 // Package lambda offers functions of AWS Lambda, with their code, URL, asynchronous calls and reserved concurrency; the
-// statements of their resource policies; and the mappings of event sources to them.
+// statements of their resource policies; the mappings of event sources to them; their published versions, and the aliases
+// that lead to those; and layers.
 //
 // It knows how code is packed for Lambda, which call reads and sets each aspect of a function, when a function or a
 // mapping is busy, and what a role needs for each event source. It does not know how archives, programs and bundles are
@@ -28,19 +29,25 @@ import (
 	"github.com/athanor-dev/athanor/reconcile/tree"
 )
 
-//go:embed code.go function.go mapping.go permission.go
+//go:embed alias.go code.go function.go layer.go mapping.go permission.go version.go
 var source embed.FS
 
 const (
+	aliasType      = "aws.lambda.Alias"
 	functionType   = "aws.lambda.Function"
+	layerType      = "aws.lambda.Layer"
 	permissionType = "aws.lambda.Permission"
 	mappingType    = "aws.lambda.EventSourceMapping"
+	versionType    = "aws.lambda.Version"
 )
 
 // Service is what this package offers.
 func Service() aws.Service {
 	return aws.Service{
-		Kinds: []reconcile.Any{functionKind.Erase(), permissionKind.Erase(), mappingKind.Erase()},
+		Kinds: []reconcile.Any{
+			functionKind.Erase(), permissionKind.Erase(), mappingKind.Erase(), versionKind.Erase(), aliasKind.Erase(),
+			layerKind.Erase(),
+		},
 		Constructs: map[string]athanor.Construct{
 			functionType: functionConstruct(),
 		},
@@ -291,8 +298,8 @@ var functionTable = kind.TableOf[FunctionProps](kind.Codec{
 var functionKind = &kind.Kind[FunctionProps, liveFunction, Function]{
 	Type: functionType,
 	Doc: "A function of AWS Lambda with its code, its URL, what becomes of asynchronous calls, and reserved concurrency. Code is built before " +
-		"anything is looked at, and compared by the SHA-256 of its archive. Not managed, and left as they are: published versions, " +
-		"aliases and provisioned concurrency, code signing, runtime management, recursion detection, tenancy, durable execution and " +
+		"anything is looked at, and compared by the SHA-256 of its archive. Not managed, and left as they are: " +
+		"published versions and aliases (aws.lambda.Version, aws.lambda.Alias), code signing, runtime management, recursion detection, tenancy, durable execution and " +
 		"capacity providers. The log group that Lambda makes on the first call stays when the function is deleted.",
 
 	Observe:    observeFunction,

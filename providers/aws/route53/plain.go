@@ -2,6 +2,8 @@ package route53
 
 import (
 	"context"
+	"errors"
+	"slices"
 	"time"
 
 	sdkaws "github.com/aws/aws-sdk-go-v2/aws"
@@ -9,6 +11,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/route53/types"
 
 	"github.com/athanor-dev/athanor/providers/aws"
+	"github.com/athanor-dev/athanor/reconcile"
 	"github.com/athanor-dev/athanor/reconcile/kind"
 )
 
@@ -24,10 +27,23 @@ func (c CNAME) set() types.ResourceRecordSet {
 	}
 }
 
-// HasCNAME reports whether a zone has a record with this value. A zone that is not there has none.
+// HasCNAME reports whether a zone has a record with this value. A zone that is not there has none. The record is read together with
+// others of the zone that are wanted at the same time; one that this does not show is asked for by itself.
 func HasCNAME(ctx context.Context, cloud kind.Cloud, zone string, c CNAME) (bool, error) {
+	live, err := recordAt(ctx, cloud, key{zone: bare(zone), name: hostOf(c.Name), kind: string(types.RRTypeCname)})
+	switch {
+	case err == nil && c.valueOf(live.set):
+		return true, nil
+	case err != nil && !errors.Is(err, reconcile.ErrAbsent):
+		return false, err
+	}
 	set, err := cnameAt(ctx, cloud, zone, c)
 	return set != nil, err
+}
+
+// valueOf reports whether a record has the value.
+func (c CNAME) valueOf(set types.ResourceRecordSet) bool {
+	return slices.ContainsFunc(set.ResourceRecords, func(r types.ResourceRecord) bool { return hostOf(sdkaws.ToString(r.Value)) == hostOf(c.Value) })
 }
 
 // PutCNAME makes the zone have a record, and waits until all name servers have it.
@@ -58,13 +74,8 @@ func cnameAt(ctx context.Context, cloud kind.Cloud, zone string, c CNAME) (*type
 		return nil, aws.OrNone(err)
 	}
 	for _, set := range out.ResourceRecordSets {
-		if hostOf(sdkaws.ToString(set.Name)) != hostOf(c.Name) || set.Type != types.RRTypeCname {
-			continue
-		}
-		for _, r := range set.ResourceRecords {
-			if hostOf(sdkaws.ToString(r.Value)) == hostOf(c.Value) {
-				return &set, nil
-			}
+		if hostOf(sdkaws.ToString(set.Name)) == hostOf(c.Name) && set.Type == types.RRTypeCname && c.valueOf(set) {
+			return &set, nil
 		}
 	}
 	return nil, nil
