@@ -63,10 +63,10 @@ type Observation struct {
 	object *Object // what stays of a job that was dropped
 	Look   reconcile.Look
 	Looked bool
-	Err    error // why it could not be observed
-	Others []Find
 	// Unsought: what its object goes by is known only when its inputs are, so that planning could not look for it.
 	Unsought bool
+	Err      error // why it could not be observed
+	Others   []Find
 	// Sought are the names and identities by which a search failed.
 	Sought []string
 	// Slot of the name by which a find was made.
@@ -81,14 +81,14 @@ type Decision struct {
 	// Current: it was observed with all its upstreams decided, and need not be compared again.
 	Current bool
 	Decided bool // it was classified
-	// remade are the paths that differ because what the object is made of changed.
-	remade map[tree.Path]bool
 	// Held: it would do something, and what it needs waits for somebody.
 	Held bool
-	// Holding are the addresses of what the object holds and the plan deletes: its own deletion comes after theirs.
-	Holding []string
 	// Beside: an object with the owner tag of an address whose entry has another one. The entry is left as it is.
 	Beside bool
+	// remade are the paths that differ because what the object is made of changed.
+	remade map[tree.Path]bool
+	// Holding are the addresses of what the object holds and the plan deletes: its own deletion comes after theirs.
+	Holding []string
 }
 
 // Forecast is what others may count on of the attributes of an address: what a plan foresees of them, and while a run
@@ -131,6 +131,10 @@ type Object struct {
 	Named bool
 	// MayDeleteData: a prop allows to delete users' data with the object.
 	MayDeleteData bool
+	// Naming is how a name is generated, nil for a kind that generates none. Props are the resolved props, as far as they are known.
+	// Neither is there once a run has begun.
+	Naming *reconcile.Naming
+	Props  map[string]any
 }
 
 // Object returns what is known of the object of a node from the job that it was planned with, nil without one.
@@ -138,12 +142,26 @@ func (n *Node) Object() *Object {
 	if n.Job == nil {
 		return n.object
 	}
-	return &Object{Name: n.Job.Name, ID: n.Job.ID, Named: n.Job.Named, MayDeleteData: n.Job.Leave}
+	return &Object{
+		Name: n.Job.Name, ID: n.Job.ID, Named: n.Job.Named, MayDeleteData: n.Job.Leave, Naming: n.Job.Naming, Props: n.Job.Props,
+	}
 }
 
-// DropJob drops the job that a node was planned with, when a run needs no more of it than its object. A job and the values in it
-// are the largest part of a node, and there can be very many.
+// DropJob drops the job that a node was planned with, when no more of it is needed than its object. A job is the largest part of a
+// node, and there can be very many.
 func (n *Node) DropJob() { n.object, n.Job = n.Object(), nil }
+
+// DropValues drops the job of a node, with all values that a run resolves anew.
+func (n *Node) DropValues() {
+	n.DropJob()
+	switch o := n.object; {
+	case o == nil:
+	case o.Name == "" && o.ID == "" && !o.Named && !o.MayDeleteData:
+		n.object = nil // it says nothing
+	default:
+		o.Naming, o.Props = nil, nil
+	}
+}
 
 // Amend lets a run note what it has found of an address. The line of the plan document stays as it was approved.
 func (n *Node) Amend(change func(*Planned)) {
@@ -179,7 +197,7 @@ func (n *Node) Hooks() (before, after []graph.Hook) {
 		return nil, nil
 	}
 	function := func(h graph.Hook) bool { return h.Func != "" }
-	o := n.Entry.Options
+	o := n.Entry.Options()
 	return slices.DeleteFunc(slices.Clone(o.Before), function), slices.DeleteFunc(slices.Clone(o.After), function)
 }
 
