@@ -102,7 +102,7 @@ func (v views) view(row statestore.Row, stage statestore.Stage, reveal bool) Row
 	for _, g := range rec.Generations {
 		learnSecrets(v.catalog, secrets, g)
 	}
-	view.Options, view.Props = rec.Options, rec.Props
+	view.Options, view.Props = rec.Options(), rec.Props
 	if !reveal {
 		paths := rec.SecretPaths
 		if k, ok := v.catalog.Kind(rec.Generations[0].Kind); ok {

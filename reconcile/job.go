@@ -183,6 +183,9 @@ type Look struct {
 	live any
 }
 
+// DropLive drops what the look keeps to be compared again.
+func (l *Look) DropLive() { l.live = nil }
+
 // Replaces reports the steps that have no in-place way, unknown ones included.
 func (l Look) Replaces() []Step {
 	var steps []Step

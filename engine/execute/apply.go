@@ -141,7 +141,7 @@ func (r *Run) apply(ctx context.Context) (*Result, error) {
 	w, known := r.Draft, openDurations(r.Draft.Snap, r.Runner.Key)
 	for _, n := range w.Declared {
 		if n.Plan != nil && n.Entry == nil && n.Doing() == plan.Create && n.Look.Absent {
-			n.DropJob() // with nothing to compare, its work makes a job of its own
+			n.DropValues() // with nothing to compare, its work makes a job of its own
 		}
 	}
 	works := r.worker(known)

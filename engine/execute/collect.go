@@ -78,7 +78,7 @@ func (c *collecting) collect(ctx context.Context) {
 				held.before(t, false)
 			}
 		}
-		if with := drops[t.n.Entry.Options.DeletedWith]; with != nil {
+		if with := drops[t.n.Entry.Options().DeletedWith]; with != nil {
 			with.before(t, false)
 		}
 		if t.n.Decl == nil && len(c.CutBetween(t.n)) > 0 {
@@ -104,7 +104,7 @@ func (c *collecting) task(ctx context.Context, n *plan.Node, do func(context.Con
 func (c *collecting) part(ctx context.Context, drops map[string]*task) error {
 	change := statestore.Change{}
 	for _, t := range drops {
-		with := t.n.Entry.Options.DeletedWith
+		with := t.n.Entry.Options().DeletedWith
 		if t.n.Decl != nil || drops[with] == nil || !slices.Contains(t.n.Entry.Needs, with) {
 			continue
 		}
@@ -199,7 +199,7 @@ func dropNeeds(n *plan.Node) []string {
 	if n.Entry == nil {
 		return nil
 	}
-	with := n.Entry.Options.DeletedWith
+	with := n.Entry.Options().DeletedWith
 	return slices.DeleteFunc(slices.Clone(n.Entry.Needs), func(a string) bool {
 		_, cut := n.Entry.Cut[a]
 		return a == with || a == n.Address || cut

@@ -16,8 +16,8 @@ import (
 
 // contract is what a plan announces of one address, and what the run has done of it. One goroutine uses it at a time.
 type contract struct {
-	step operation.Step // all operations of the address, those of steps that touch only listed paths left out
-	only operation.Step // those
+	// operations are all of the address, but those of steps that touch only listed paths.
+	operations []operation.Operation
 	// resumed says that an earlier run began to apply this very plan.
 	resumed bool
 	// begun is the generation that this run creates, or goes on creating; 0 for none.
@@ -47,16 +47,13 @@ func contracts(p *plan.Plan, resumed bool) map[string]*contract {
 		c := all[line.Address]
 		if c == nil {
 			c = &slab[i]
-			*c = contract{resumed: resumed, step: operation.Step{ID: line.Address}, only: operation.Step{ID: line.Address, Only: true}}
-			all[line.Address] = c
+			c.resumed, all[line.Address] = resumed, c
 		}
 		c.shown = joined(c.shown, line.Reasons)
 		for _, s := range line.Steps {
-			if s.Only {
-				c.only.Operations = joined(c.only.Operations, s.Operations)
-				continue
+			if !s.Only {
+				c.operations = joined(c.operations, s.Operations)
 			}
-			c.step.Operations = joined(c.step.Operations, s.Operations)
 		}
 	}
 	if resumed {
@@ -78,7 +75,7 @@ func joined[T any](a, b []T) []T {
 
 // recall takes all announced changes for made: an earlier run of the same plan may have made them.
 func (c *contract) recall() {
-	for _, o := range c.step.Operations {
+	for _, o := range c.operations {
 		if o.Verb == operation.Set || o.Verb == operation.Unset {
 			c.called = append(c.called, o.Path)
 		}
@@ -87,7 +84,7 @@ func (c *contract) recall() {
 
 // created reports that a generation is of this plan's own making.
 func (c *contract) created(g *state.Generation) bool {
-	return g.Number == c.begun || g.Intent != nil || c.resumed && slices.ContainsFunc(c.step.Operations, func(o operation.Operation) bool {
+	return g.Number == c.begun || g.Intent != nil || c.resumed && slices.ContainsFunc(c.operations, func(o operation.Operation) bool {
 		return o.Verb == operation.Create && g.Number >= o.Generation
 	})
 }
@@ -97,7 +94,12 @@ func (a *agreement) contract(n *plan.Node) *contract {
 	if c := a.contracts[n.Address]; c != nil {
 		return c
 	}
-	return &contract{step: operation.Step{ID: n.Address}}
+	return new(contract)
+}
+
+// permits reports whether the plan announces what is about to be done, by an error where it does not.
+func (c *contract) permits(x operation.Seen) error {
+	return (&operation.Step{Operations: c.operations}).Permits(x)
 }
 
 // proposed is what is about to be done to a generation, with what a look showed of it.
@@ -132,7 +134,7 @@ func (a *agreement) mayBeOlder(g *state.Generation) bool {
 
 // permits holds one operation to the plan.
 func (a *agreement) permits(n *plan.Node, x operation.Seen) error {
-	return a.changed(n, a.contract(n).step.Permits(x))
+	return a.changed(n, a.contract(n).permits(x))
 }
 
 // changed turns a refusal into what the user can act on.
@@ -163,7 +165,7 @@ func (a *agreement) permitSteps(n *plan.Node, g *state.Generation, look reconcil
 		case s.Want == nil:
 			x.Verb = operation.Unset
 		}
-		if err := a.contract(n).step.Permits(x); err != nil {
+		if err := a.contract(n).permits(x); err != nil {
 			return a.changed(n, a.described(n, s, err))
 		}
 	}
@@ -182,7 +184,7 @@ func (c *contract) replaced(g *state.Generation, visibility time.Duration) map[t
 	}
 	for _, p := range c.called {
 		announced := false
-		for _, o := range c.step.Operations {
+		for _, o := range c.operations {
 			if (o.Verb == operation.Set || o.Verb == operation.Unset) && o.Path.Overlaps(p) {
 				announced = true
 				if before, any := values[o.Path]; !any || len(before) > 0 {
@@ -199,7 +201,7 @@ func (c *contract) replaced(g *state.Generation, visibility time.Duration) map[t
 
 // isSetAlready reports that a look shows an announced change as made, which this run has not made.
 func (c *contract) isSetAlready(look reconcile.Look) bool {
-	return slices.ContainsFunc(c.step.Operations, func(o operation.Operation) bool {
+	return slices.ContainsFunc(c.operations, func(o operation.Operation) bool {
 		return (o.Verb == operation.Set || o.Verb == operation.Unset) && !o.May && !slices.Contains(c.called, o.Path) &&
 			!slices.ContainsFunc(look.Steps, func(s reconcile.Step) bool { return s.Path == o.Path })
 	})

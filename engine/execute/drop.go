@@ -193,7 +193,7 @@ func (d *deleter) deleteGeneration(ctx context.Context, n *plan.Node, g *state.G
 	if d.NeverBegan(g) {
 		return nil
 	}
-	switch with, by := d.GoesWith(n, g.Number), n.Entry.Options.DeletedWith; {
+	switch with, by := d.GoesWith(n, g.Number), n.Entry.Options().DeletedWith; {
 	case kind.Spec().Recorded && (with != nil || by != "" && d.deletes(by)):
 		return nil // it has no object of its own, and what it did went with the other
 	case with != nil:

@@ -19,18 +19,18 @@ type forwarding struct {
 func (f *forwarding) forward(ctx context.Context) {
 	makes, drops := map[*plan.Node]*task{}, map[*plan.Node]*task{}
 	var tasks []*task
-	add := func(n *plan.Node, drop bool, first preview, do func(context.Context, *plan.Node) (bool, error)) *task {
-		t := &task{n: n, drop: drop}
-		t.do = func(t *task) (bool, error) {
-			waiting, err := f.works.work(ctx, t, first, do)
-			if len(n.Changed) > 0 {
-				f.reading.again(n) // in a cycle that goes through a read
-			}
-			if !drop && err == nil {
-				n.DropJob()
-			}
-			return waiting, err
+	do := func(t *task) (bool, error) { // one for all tasks, of which there can be very many
+		waiting, err := f.works.work(ctx, t, t.first, t.work)
+		if len(t.n.Changed) > 0 {
+			f.reading.again(t.n) // in a cycle that goes through a read
 		}
+		if !t.drop && err == nil {
+			t.n.DropValues()
+		}
+		return waiting, err
+	}
+	add := func(n *plan.Node, drop bool, first preview, work func(context.Context, *plan.Node) (bool, error)) *task {
+		t := &task{n: n, drop: drop, first: first, work: work, do: do}
 		if tasks = append(tasks, t); !drop {
 			f.tasks[n] = t
 		}
@@ -62,7 +62,7 @@ func (f *forwarding) forward(ctx context.Context) {
 	}
 	order(makes, drops, f.Jobs.Index)
 	f.works.schedule(tasks)
-	for _, t := range makes {
+	for _, t := range tasks {
 		delete(f.tasks, t.n)
 	}
 }

@@ -182,10 +182,9 @@ func (w *worker) schedule(tasks []*task) {
 	sched := newSchedule(w.stopping, func(t, cause *task) {
 		w.blocked(t.n, cause.n, cause.state == finished)
 	})
-	work := workOf(tasks)
-	rank(tasks, work, w.expected(w.known))
+	rank(tasks, w.expected(w.known))
 	sched.run(tasks)
-	w.slow(slowest(tasks, work))
+	w.slow(slowest(tasks))
 	for _, t := range tasks {
 		if t.state != pending {
 			continue

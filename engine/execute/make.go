@@ -302,7 +302,8 @@ func (s *settler) recordOf(n *plan.Node) *state.Entry {
 			}
 		}
 	}
-	rec.Options, rec.Settings, rec.Needs, rec.Cut = n.Decl.Options, n.Decl.Settings, s.needs(n), n.Cut
+	rec.SetOptions(&n.Decl.Options)
+	rec.Settings, rec.Needs, rec.Cut = n.Decl.Settings, s.needs(n), n.Cut
 	o := n.Object()
 	rec.MayDeleteData, rec.MovingFrom = o != nil && o.MayDeleteData, ""
 	return rec

@@ -2,6 +2,7 @@ package execute
 
 import (
 	"container/heap"
+	"context"
 	"errors"
 	"slices"
 	"time"
@@ -23,17 +24,20 @@ type task struct {
 	drop bool
 	// collecting: it takes away what a declared node has left behind.
 	collecting bool
-	do         func(t *task) (waiting bool, err error)
-	sched      *schedule // that runs it
+	state      taskState
+	inHeap     bool
+	// first reads what the task is about before any hook runs, and work does it. Either may be nil where do needs none.
+	first preview
+	work  func(context.Context, *plan.Node) (waiting bool, err error)
+	do    func(t *task) (waiting bool, err error)
+	sched *schedule // that runs it
 
-	waits  int
-	after  []edge // what waits for this
-	index  int    // among the tasks of its schedule
-	rank   time.Duration
-	took   float64   // seconds
-	ended  time.Time // zero: it did not run
-	state  taskState
-	inHeap bool
+	waits int
+	after []edge // what waits for this
+	index int    // among the tasks of its schedule
+	rank  time.Duration
+	took  float64   // seconds
+	ended time.Time // zero: it did not run
 	// with is the result that waits for this task's first commit, its own that which waits for others'.
 	with, own *company
 }
@@ -90,7 +94,7 @@ func (c *company) leave() {
 	}
 }
 
-type taskState int
+type taskState uint8
 
 const (
 	pending taskState = iota
@@ -146,14 +150,14 @@ func workOf(tasks []*task) []durations.Work {
 }
 
 // rank gives each task the expected time from its begin to the end of all that waits for it.
-func rank(tasks []*task, work []durations.Work, known durations.Table) {
-	for i, rank := range durations.Ranks(work, known) {
+func rank(tasks []*task, known durations.Table) {
+	for i, rank := range durations.Ranks(workOf(tasks), known) {
 		tasks[i].rank = rank
 	}
 }
 
 // slowest returns what took the longest of tasks that have run, and those that their end waited for.
-func slowest(tasks []*task, work []durations.Work) (longest Step, path []Step) {
+func slowest(tasks []*task) (longest Step, path []Step) {
 	ends := make([]time.Time, len(tasks))
 	for i, t := range tasks {
 		ends[i] = t.ended
@@ -161,7 +165,7 @@ func slowest(tasks []*task, work []durations.Work) (longest Step, path []Step) {
 			longest = Step{t.n.Address, t.took}
 		}
 	}
-	for _, i := range durations.Path(work, ends) {
+	for _, i := range durations.Path(workOf(tasks), ends) {
 		path = append(path, Step{tasks[i].n.Address, tasks[i].took})
 	}
 	return longest, path

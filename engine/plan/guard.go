@@ -86,7 +86,7 @@ func (g Guards) refusesReplace(n *Node, holds bool) error {
 
 func (g Guards) refusesDelete(n *Node, holds bool) error {
 	switch {
-	case n.Entry.Options.Protect:
+	case n.Entry.Options().Protect:
 		return reconcile.WithHint(fmt.Errorf("%w and would be deleted", ErrProtected),
 			"declare it again with `protect: false` and deploy, then delete it")
 	case holds && !g.MayDelete(n):
@@ -104,7 +104,7 @@ func (g Guards) Names(n *Node) bool {
 func (g Guards) MayDelete(n *Node) bool {
 	allowed := Matches(g.AllowDelete, n.Address) || n.Look.MayDelete
 	if n.Entry != nil {
-		allowed = allowed || n.Entry.Options.AllowDelete || n.Decl == nil && n.Entry.MayDeleteData
+		allowed = allowed || n.Entry.Options().AllowDelete || n.Decl == nil && n.Entry.MayDeleteData
 	}
 	if n.Decl != nil {
 		o := n.Decl.Options

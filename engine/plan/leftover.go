@@ -86,7 +86,7 @@ func (l *Leftovers) ClassifyLeftover(n *Node) {
 
 // retained reports that what is live is let go: its author said so, or its kind says so and nobody gave leave to delete it.
 func (l *Leftovers) retained(n *Node) bool {
-	o := n.Entry.Options
+	o := n.Entry.Options()
 	kind := n.Spec != nil && n.Spec.Retained && !o.AllowDelete && !Matches(l.Options.AllowDelete, n.Address)
 	return n.Entry.Live() != nil && (o.Retain || kind)
 }
@@ -150,7 +150,7 @@ func (x *Index) parentLeft(n *Node) *Node {
 	if n.Entry == nil || n.Decl != nil || n.Plan != nil && !IsDeleted(n) {
 		return nil
 	}
-	if up := x.Nodes[n.Entry.Options.DeletedWith]; up != nil && up != n && up.Decl == nil && up.Plan != nil {
+	if up := x.Nodes[n.Entry.Options().DeletedWith]; up != nil && up != n && up.Decl == nil && up.Plan != nil {
 		return up
 	}
 	return nil
@@ -236,7 +236,7 @@ func CondemnFound(rec *state.Entry, f *Find, dev bool) {
 	}
 	g := &state.Generation{
 		Number: rec.NumberFor(f.Look.Owner.Generation), State: statestore.Condemned, Slot: f.Slot, Kind: f.Kind, Location: f.Access.Place,
-		Identity: f.Look.Identity, Attributes: f.Look.Attrs, Settings: SettingsOf(rec, f.Access), Retain: rec.Options.Retain,
+		Identity: f.Look.Identity, Attributes: f.Look.Attrs, Settings: SettingsOf(rec, f.Access), Retain: rec.Options().Retain,
 		Dev: dev,
 	}
 	if f.Job != nil {

@@ -37,12 +37,13 @@ func (l *Lines) All(nodes []*Node) []Planned {
 			n.Plan.From = cmp.Or(n.Plan.From, n.begunAt(n.Entry.Candidate()))
 			n.Plan.Steps = l.announce(n)
 			all = append(all, *n.Plan)
+			n.Plan = &all[own[i]]
 		}
 		all = append(all, l.condemned(n)...)
 	}
 	for i, n := range nodes {
 		if n.Plan != nil {
-			n.Plan = &all[own[i]]
+			n.Plan = &all[own[i]] // again, since all may have moved
 		}
 	}
 	return all
@@ -199,8 +200,8 @@ func RenameHints(leftover, declared []*Node) []string {
 		}
 	}
 	for _, n := range declared {
-		if n.Plan.Action == Create && n.Entry == nil && n.Job != nil {
-			p := of(n.Spec.Type, n.Job.Props)
+		if object := n.Object(); n.Plan.Action == Create && n.Entry == nil && object != nil {
+			p := of(n.Spec.Type, object.Props)
 			p.come = append(p.come, n)
 		}
 	}

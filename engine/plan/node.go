@@ -63,14 +63,14 @@ type Observation struct {
 	object *Object // what stays of a job that was dropped
 	Look   reconcile.Look
 	Looked bool
-	Err    error // why it could not be observed
-	Others []Find
 	// Unsought: what its object goes by is known only when its inputs are, so that planning could not look for it.
 	Unsought bool
 	// Retyped is the kind that state has for the live object, where the entry has it as one of the declared kind: a run keeps the object and writes that.
 	// Movable: the declared kind may be able to take it over, which the author does not say.
 	Retyped string
 	Movable bool
+	Err     error // why it could not be observed
+	Others  []Find
 	// Sought are the names and identities by which a search failed.
 	Sought []string
 	// Slot of the name by which a find was made.
@@ -87,14 +87,14 @@ type Decision struct {
 	Decided bool // it was classified
 	// Later: it is only read, and the run reads it, since something that it refers to is not settled before.
 	Later bool
-	// remade are the paths that differ because what the object is made of changed.
-	remade map[tree.Path]bool
 	// Held: it would do something, and what it needs waits for somebody.
 	Held bool
-	// Holding are the addresses of what the object holds and the plan deletes: its own deletion comes after theirs.
-	Holding []string
 	// Beside: an object with the owner tag of an address whose entry has another one. The entry is left as it is.
 	Beside bool
+	// remade are the paths that differ because what the object is made of changed.
+	remade map[tree.Path]bool
+	// Holding are the addresses of what the object holds and the plan deletes: its own deletion comes after theirs.
+	Holding []string
 }
 
 // Forecast is what others may count on of the attributes of an address: what a plan foresees of them, and while a run
@@ -137,6 +137,10 @@ type Object struct {
 	Named bool
 	// MayDeleteData: a prop allows to delete users' data with the object.
 	MayDeleteData bool
+	// Naming is how a name is generated, nil for a kind that generates none. Props are the resolved props, as far as they are known.
+	// Neither is there once a run has begun.
+	Naming *reconcile.Naming
+	Props  map[string]any
 }
 
 // Object returns what is known of the object of a node from the job that it was planned with, nil without one.
@@ -144,12 +148,26 @@ func (n *Node) Object() *Object {
 	if n.Job == nil {
 		return n.object
 	}
-	return &Object{Name: n.Job.Name, ID: n.Job.ID, Named: n.Job.Named, MayDeleteData: n.Job.Leave}
+	return &Object{
+		Name: n.Job.Name, ID: n.Job.ID, Named: n.Job.Named, MayDeleteData: n.Job.Leave, Naming: n.Job.Naming, Props: n.Job.Props,
+	}
 }
 
-// DropJob drops the job that a node was planned with, when a run needs no more of it than its object. A job and the values in it
-// are the largest part of a node, and there can be very many.
+// DropJob drops the job that a node was planned with, when no more of it is needed than its object. A job is the largest part of a
+// node, and there can be very many.
 func (n *Node) DropJob() { n.object, n.Job = n.Object(), nil }
+
+// DropValues drops the job of a node, with all values that a run resolves anew.
+func (n *Node) DropValues() {
+	n.DropJob()
+	switch o := n.object; {
+	case o == nil:
+	case o.Name == "" && o.ID == "" && !o.Named && !o.MayDeleteData:
+		n.object = nil // it says nothing
+	default:
+		o.Naming, o.Props = nil, nil
+	}
+}
 
 // Amend lets a run note what it has found of an address. The line of the plan document stays as it was approved.
 func (n *Node) Amend(change func(*Planned)) {
@@ -185,7 +203,7 @@ func (n *Node) Hooks() (before, after []graph.Hook) {
 		return nil, nil
 	}
 	function := func(h graph.Hook) bool { return h.Func != "" }
-	o := n.Entry.Options
+	o := n.Entry.Options()
 	return slices.DeleteFunc(slices.Clone(o.Before), function), slices.DeleteFunc(slices.Clone(o.After), function)
 }
 

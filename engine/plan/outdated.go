@@ -13,9 +13,34 @@ import (
 func (x *Index) Outdated(n *Node) bool {
 	r := n.Entry
 	known := n.Job != nil && len(n.Job.Unknown) == 0
-	return r.Candidate() != nil || r.MovingFrom != "" || !slices.Equal(r.Needs, x.OwnedNeeds(n)) || !sameOptions(r.Options, n.Decl.Options) ||
+	return r.Candidate() != nil || r.MovingFrom != "" || !slices.Equal(r.Needs, x.OwnedNeeds(n)) || !sameOptions(r.Options(), n.Decl.Options) ||
 		!cutCovers(r.Cut, n.Cut) || !tree.Equal(AnyMap(r.Settings), AnyMap(n.Decl.Settings)) ||
 		known && (n.builtAnew() || !sameBut(n.Decl.Options.IgnoreChanges, r.Props, n.Job.Props) || len(state.StillNamed(r.Former, n.Decl.Options.RenamedFrom)) != len(r.Former))
+}
+
+// Shed drops what a decided node holds beside its decision and nobody reads again: the job that it was compared with, and what its
+// entry has in common with it. There can be very many nodes, and most of them are created, or unchanged.
+func (x *Index) Shed(n *Node) {
+	switch {
+	case n.Was != nil || len(n.Cut) > 0 || n.Job == nil: // drift compares it with its entry, and a member of a cycle is decided again
+	case n.Plan.Action == Create && n.Entry == nil && n.Look.Absent && !Acts(n.Spec):
+		n.DropJob()
+	case n.Plan.Action == Unchanged && n.Entry != nil && !x.Outdated(n):
+		n.shareValues()
+		n.Look.DropLive()
+		n.DropJob()
+	}
+}
+
+// shareValues lets an entry have the very values that it is equal to: the declared props, and the attributes that reading showed.
+func (n *Node) shareValues() {
+	e := n.Entry
+	if len(e.Props) > 0 && tree.Equal(e.Props, n.Job.Props) {
+		e.Props = n.Job.Props
+	}
+	if g := e.Live(); g != nil && len(g.Attributes) > 0 && tree.Equal(g.Attributes, n.Look.Attrs) {
+		g.Attributes = n.Look.Attrs
+	}
 }
 
 // cutCovers reports whether the state has every path through which a cycle is opened now. A resource that itself does not

@@ -84,8 +84,10 @@ func TestSelection(t *testing.T) {
 func TestGuards(t *testing.T) {
 	t.Parallel()
 	deleted := func(o graph.Options) *Node {
+		entry := &state.Entry{Address: "a"}
+		entry.SetOptions(&o)
 		return &Node{
-			Declaration: Declaration{Address: "a"}, Tracked: Tracked{Entry: &state.Entry{Address: "a", Options: o}},
+			Declaration: Declaration{Address: "a"}, Tracked: Tracked{Entry: entry},
 			Decision: Decision{Plan: &Planned{Action: Delete}},
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/athanor-dev/athanor/engine/graph"
 	"github.com/athanor-dev/athanor/engine/state"
 	"github.com/athanor-dev/athanor/reconcile"
 )
@@ -53,8 +54,8 @@ func TestDecideByValues(t *testing.T) {
 	leftover := []*Node{
 		undeclared("old", own("old"), func(*state.Entry) {}),
 		undeclared("data", full, func(*state.Entry) {}),
-		undeclared("part", own("part"), func(e *state.Entry) { e.Options.DeletedWith = "data" }),
-		undeclared("kept", own("kept"), func(e *state.Entry) { e.Options.Retain = true }),
+		undeclared("part", own("part"), func(e *state.Entry) { e.SetOptions(&graph.Options{DeletedWith: "data"}) }),
+		undeclared("kept", own("kept"), func(e *state.Entry) { e.SetOptions(&graph.Options{Retain: true}) }),
 	}
 	entries := map[string]*state.Entry{}
 	for _, n := range slices.Concat(c.Declared, leftover) {

@@ -96,7 +96,7 @@ func (k *walk) showsReplaced(n *plan.Node, g *state.Generation) bool {
 	if job.Props = propsOf(n.Entry, g); job.Props == nil {
 		return false
 	}
-	job.Had, job.Ignore = job.Props, n.Entry.Options.IgnoreChanges
+	job.Had, job.Ignore = job.Props, n.Entry.Options().IgnoreChanges
 	look, err := n.Kind.Compare(job, n.Look)
 	return err == nil && slices.ContainsFunc(look.Steps, func(s reconcile.Step) bool {
 		return !plan.IsMarkStep(s) && !slices.ContainsFunc(n.Spec.Files, s.Path.Overlaps) &&

@@ -86,7 +86,7 @@ func (d *restoring) remember(addr string, rec *state.Entry) {
 
 // asDeployed is the declaration that a row remembers. Hooks that are functions of a program are there with it alone.
 func (d *restoring) asDeployed(n *plan.Node) graph.Resource {
-	r := graph.Resource{Address: n.Address, Kind: n.Spec.Type, Settings: n.Entry.Settings, Props: n.Entry.Props, Options: n.Entry.Options}
+	r := graph.Resource{Address: n.Address, Kind: n.Spec.Type, Settings: n.Entry.Settings, Props: n.Entry.Props, Options: n.Entry.Options()}
 	gone := func(h graph.Hook) bool { return h.Func != "" && d.graph.Funcs.Hooks[h.Func] == nil }
 	r.Options.Before = slices.DeleteFunc(slices.Clone(r.Options.Before), gone)
 	r.Options.After = slices.DeleteFunc(slices.Clone(r.Options.After), gone)
@@ -182,7 +182,7 @@ func (d *restoring) changesOf(ctx context.Context, n *plan.Node, now *graph.Reso
 		return changes{} // planning says what is wrong with it
 	}
 	props, _ := resolved.Tree.(map[string]any)
-	ignored := slices.Concat(n.Entry.Options.IgnoreChanges, now.Options.IgnoreChanges)
+	ignored := slices.Concat(n.Entry.Options().IgnoreChanges, now.Options.IgnoreChanges)
 	var c changes
 	differs := func(p tree.Path, have, want any) {
 		if slices.ContainsFunc(ignored, func(q tree.Path) bool { return p.Within(q) }) || plan.Within(resolved.Unknown, p) && !elsewhere {

@@ -293,7 +293,7 @@ func (k *walk) findReplaced(ctx context.Context, n *plan.Node) error {
 	n.Entry = n.Entry.Clone()
 	n.Entry.Found = true
 	for _, g := range n.Entry.Generations {
-		g.State, g.Retain = statestore.Condemned, g.Retain || n.Entry.Options.Retain
+		g.State, g.Retain = statestore.Condemned, g.Retain || n.Entry.Options().Retain
 	}
 	if err := k.find(ctx, n); err != nil || !n.Look.Absent {
 		return err

@@ -14,7 +14,8 @@ func Recovered(n *plan.Node, nodes map[string]*plan.Node, dev bool) *state.Entry
 	if n.Entry != nil {
 		rec = n.Entry.Clone()
 	}
-	rec.Settings, rec.Options, rec.Cut, rec.Needs = n.Decl.Settings, n.Decl.Options, n.Cut, nil
+	rec.SetOptions(&n.Decl.Options)
+	rec.Settings, rec.Cut, rec.Needs = n.Decl.Settings, n.Cut, nil
 	rec.MayDeleteData = n.Job != nil && n.Job.Leave
 	rec.Former = state.StillNamed(n.Decl.Options.RenamedFrom, n.Decl.Options.RenamedFrom) // it was found here: renames are done
 	for _, a := range n.Needs {

@@ -131,7 +131,7 @@ func (j *Jobs) RecordedJob(n *plan.Node, a *observe.Way, g *state.Generation) *r
 			plan.SeekBegun(job, g.Intent)
 			job.Mark = j.Mark(g.Intent.Address, g.Number)
 		}
-		job.Timeouts = reconcile.Timeouts(n.Entry.Options.Timeouts)
+		job.Timeouts = reconcile.Timeouts(n.Entry.Options().Timeouts)
 	}
 	return job
 }

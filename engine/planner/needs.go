@@ -121,7 +121,7 @@ func (x *needing) act(line *plan.Planned) {
 	case plan.Delete:
 		actions, phase = x.onlyOf(n, p, slices.Concat(p.Observe, p.Delete)), reconcile.Observing|reconcile.Deleting
 	case plan.Forget: // what is retained gets another owner tag
-		if n.Entry != nil && n.Entry.Options.Retain {
+		if n.Entry != nil && n.Entry.Options().Retain {
 			actions = p.Update
 		}
 	}
@@ -231,14 +231,14 @@ func (x *needing) valuesAt(n *plan.Node, paths []tree.Path) []string {
 // names are those that a node's thing has or gets: as the author gave it, on record, or made up. Without a record it is
 // looked for in every slot, unless a listing shows them.
 func (x *needing) names(n *plan.Node) []string {
-	switch live := n.Present(); {
+	switch live, object := n.Present(), n.Object(); {
 	case n.Spec.Permissions.Of != "":
 		return x.texts(x.prop(n, n.Spec.Permissions.Of))
-	case n.Job == nil && live != nil:
+	case object == nil && live != nil:
 		return x.namesOf(n, live.Identity)
-	case n.Job == nil:
+	case object == nil:
 		return []string{anyName}
-	case n.Job.Naming == nil || n.Job.Named:
+	case object.Naming == nil || object.Named:
 		return x.namesOf(n, n.Look.Identity)
 	case live != nil && n.Plan != nil && (n.Plan.Action == plan.Replace || n.Plan.Action == plan.Create):
 		return append(x.namesOf(n, live.Identity), x.slot(n, x.work.freeSlot(n)))
@@ -254,7 +254,7 @@ func (x *needing) names(n *plan.Node) []string {
 
 // slot is the name that a node's thing would have in a slot.
 func (x *needing) slot(n *plan.Node, slot int) string {
-	return adopt.Name(*n.Job.Naming, n.Job.Place, x.work.Stage.Stack, x.work.Stage.Name, n.Birth(), slot)
+	return adopt.Name(*n.Object().Naming, n.Access.Place, x.work.Stage.Stack, x.work.Stage.Name, n.Birth(), slot)
 }
 
 // namesOf are the name of a node's thing with an identity, else that.
@@ -269,9 +269,9 @@ func (x *needing) namesOf(n *plan.Node, identity string) []string {
 			}
 		}
 	}
-	switch {
-	case n.Job != nil && n.Job.Name != "":
-		return x.texts(n.Job.Name)
+	switch object := n.Object(); {
+	case object != nil && object.Name != "":
+		return x.texts(object.Name)
 	case identity != "":
 		return []string{identity}
 	}
@@ -281,8 +281,8 @@ func (x *needing) namesOf(n *plan.Node, identity string) []string {
 // allProps are those declared, with references in them, and those in state.
 func (x *needing) allProps(n *plan.Node) []map[string]any {
 	var all []map[string]any
-	if n.Job != nil && n.Job.Props != nil {
-		all = append(all, n.Job.Props)
+	if object := n.Object(); object != nil && object.Props != nil {
+		all = append(all, object.Props)
 	}
 	if n.Entry != nil && n.Entry.Props != nil {
 		all = append(all, n.Entry.Props)

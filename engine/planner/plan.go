@@ -61,6 +61,7 @@ func (w *Draft) makePlan(ctx context.Context, doc *plan.Plan) (*plan.Plan, error
 	if err := BetweenStages(ctx, w); err != nil {
 		return nil, err
 	}
+	w.shedGenerations()
 	w.enter()
 	if err := w.Check(w.Records, w.Stage); err != nil {
 		return nil, err

@@ -106,7 +106,7 @@ func (s *search) replaced(entry *state.Entry) bool {
 	entry.Found = true
 	dropOlder(entry, s.w.discovered.byAddress[entry.Birth])
 	for _, g := range entry.Generations {
-		g.State, g.Retain = statestore.Condemned, g.Retain || entry.Options.Retain
+		g.State, g.Retain = statestore.Condemned, g.Retain || entry.Options().Retain
 	}
 	s.on.Records[entry.Address] = entry
 	return true
@@ -467,7 +467,7 @@ func (s *search) rest(ctx context.Context) {
 		dropOlder(rec, all[addr])
 		for _, d := range all[addr] {
 			g := foundGeneration(rec, d, w.FindsOwn())
-			g.State, g.Retain = statestore.Condemned, rec.Options.Retain
+			g.State, g.Retain = statestore.Condemned, rec.Options().Retain
 			rec.Generations = append(rec.Generations, g)
 		}
 		w.Records[addr] = rec

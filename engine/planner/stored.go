@@ -58,6 +58,18 @@ func (s *Stored) shed() {
 	}
 }
 
+// shedGenerations lets go of the generations of rows whose entries have them, but for those that were condemned before.
+func (s *Stored) shedGenerations() {
+	for addr := range s.Records {
+		row, there := s.Snap.Rows[addr]
+		condemned := func(g statestore.Generation) bool { return g.State == statestore.Condemned }
+		if there && !slices.ContainsFunc(row.Generations, condemned) {
+			row.Generations = nil
+			s.Snap.Rows[addr] = row
+		}
+	}
+}
+
 // Relocate moves entries to other addresses, all at once, so that two of them may change places.
 func (s *Stored) Relocate(moves map[string]string, key *seal.Key) {
 	taken := make(map[string]*state.Entry, len(moves))

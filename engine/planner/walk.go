@@ -131,6 +131,7 @@ func (k *walk) decide(ctx context.Context, n *plan.Node) {
 	}
 	plan.Foresee(n)
 	compute(ctx, n)
+	k.decides.Shed(n)
 }
 
 // compare brings the look up to date with the upstreams that are known now, and looks where that had to wait.

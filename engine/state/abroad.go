@@ -16,14 +16,16 @@ func (r *Entry) Abroad(to string, moves map[string]string, from, key *seal.Key) 
 	stays := func(addr string) bool { _, moved := moves[addr]; return !moved }
 	kept := r.Clone()
 	kept.Needs = slices.DeleteFunc(slices.Clone(r.Needs), stays)
-	kept.Options.DependsOn = slices.DeleteFunc(slices.Clone(r.Options.DependsOn), stays)
-	if stays(r.Options.DeletedWith) {
-		kept.Options.DeletedWith = ""
+	o := r.Options()
+	o.DependsOn, o.RenamedFrom = slices.DeleteFunc(slices.Clone(o.DependsOn), stays), nil
+	if stays(o.DeletedWith) {
+		o.DeletedWith = ""
 	}
+	kept.SetOptions(&o)
 	kept.Cut = maps.Clone(r.Cut)
 	maps.DeleteFunc(kept.Cut, func(addr string, _ []tree.Path) bool { return stays(addr) })
 	c, _ := kept.Readdressed(moves)
-	c.Address, c.Version, c.Former, c.MovingTo, c.Options.RenamedFrom = to, 0, nil, "", nil
+	c.Address, c.Version, c.Former, c.MovingTo = to, 0, nil, ""
 	c.redigest(append([]string{r.Address}, r.Former...), from, key)
 	for _, g := range c.Generations {
 		g.Replaced = nil

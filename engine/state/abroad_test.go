@@ -25,18 +25,18 @@ func TestAbroad(t *testing.T) {
 	}
 	e := &state.Entry{
 		Address: "a", Birth: "old", Version: 7, Needs: []string{"b", "c"}, Former: []string{"old"}, MovingTo: "zoo/test:n",
-		Options: graph.Options{DependsOn: []string{"b", "c"}, DeletedWith: "c"},
-		Cut:     map[string][]tree.Path{"b": {"x"}, "c": {"y"}},
-		Props:   map[string]any{"password": "p", "token": "t", "lost": "now"},
+		Cut:   map[string][]tree.Path{"b": {"x"}, "c": {"y"}},
+		Props: map[string]any{"password": "p", "token": "t", "lost": "now"},
 		Generations: []*state.Generation{{Number: 1, WriteDigests: map[tree.Path]string{
 			"password": digest(from, "a", "password", "p"), "token": digest(from, "old", "token", "t"), "lost": digest(from, "a", "lost", "before"),
 		}}},
 	}
+	e.SetOptions(&graph.Options{DependsOn: []string{"b", "c"}, DeletedWith: "c"})
 	got := e.Abroad("n", map[string]string{"a": "n", "b": "m"}, from, to)
 	if got.Address != "n" || got.Birth != "old" || got.Version != 0 || len(got.Former) > 0 || got.MovingTo != "" {
 		t.Errorf("%+v", got)
 	}
-	if len(got.Needs) != 1 || got.Needs[0] != "m" || len(got.Options.DependsOn) != 1 || got.Options.DependsOn[0] != "m" || got.Options.DeletedWith != "" ||
+	if len(got.Needs) != 1 || got.Needs[0] != "m" || len(got.Options().DependsOn) != 1 || got.Options().DependsOn[0] != "m" || got.Options().DeletedWith != "" ||
 		len(got.Cut) != 1 || got.Cut["m"] == nil {
 		t.Errorf("names what stays: %+v", got)
 	}

@@ -23,7 +23,7 @@ type Entry struct {
 	Needs       []string
 	Generations []*Generation
 
-	Options  graph.Options
+	Deployed
 	Settings map[string]any // of the provider, as last deployed
 	Props    map[string]any // resolved, as last reconciled
 	// Assets is one digest over the files that the props named when the resource was reconciled; "" where there were none.
@@ -33,8 +33,6 @@ type Entry struct {
 	// Cut are the deferrable paths, by upstream, through which a cycle was opened. They are emptied before the members of
 	// the cycle can be deleted.
 	Cut map[string][]tree.Path
-	// MayDeleteData says that a prop allowed the deletion of users' data with the object.
-	MayDeleteData bool
 	// SecretPaths are the paths of props that were ever secret: they stay masked when they no longer are.
 	SecretPaths []tree.Path
 	// Former are earlier addresses, as long as the program still names them: a rename that was done is not done again, and
@@ -46,6 +44,8 @@ type Entry struct {
 	// MovingTo is the STACK/STAGE:ADDRESS that `state mv` gives the entry to, from before that stage has it until it is removed
 	// here.
 	MovingTo string
+	// MayDeleteData says that a prop allowed the deletion of users' data with the object.
+	MayDeleteData bool
 	// Found says that reading found the object and that state did not have it. It is not kept.
 	Found bool
 	// NeedsUnknown says that the entry was found by reading: what it needs is unknown until it is reconciled or deleted.
@@ -61,13 +61,10 @@ type Generation struct {
 	Location reconcile.Place
 	Identity string
 	// Intent is the creation that was begun, nil once its identity is in state.
-	Intent *Intent
-	// IntentDurable says that this run made the intent durable. It is not kept.
-	IntentDurable bool
-	Written       time.Time // the last change of the object by athanor
+	Intent  *Intent
+	Written time.Time // the last change of the object by athanor
 
 	Name       string
-	NameGiven  bool // by the author, not generated
 	Nonce      string
 	Attributes map[string]any
 	// WriteDigests are keyed digests of what was written to paths that cannot be read.
@@ -77,10 +74,33 @@ type Generation struct {
 	Replaced    map[tree.Path][]string
 	Settings    map[string]any // when other than the entry's
 	Props       map[string]any // when other than the entry's
-	Retain      bool           // is removed from state, not deleted
-	StateOnly   bool           // has no object outside state
 	DerivedFrom string         // the id of the key that values were derived from, when not the newest
-	Dev         bool           // was created by a dev session, which may delete it
+
+	// IntentDurable says that this run made the intent durable. It is not kept.
+	IntentDurable bool
+	NameGiven     bool // by the author, not generated
+	Retain        bool // is removed from state, not deleted
+	StateOnly     bool // has no object outside state
+	Dev           bool // was created by a dev session, which may delete it
+}
+
+// Deployed holds the options of a resource as last deployed. Entries share them with each other and with the program, since most
+// resources have none and options are large.
+type Deployed struct{ given *graph.Options } // nil for none
+
+// Options returns the options as last deployed.
+func (d *Deployed) Options() graph.Options {
+	if d.given == nil {
+		return graph.Options{}
+	}
+	return *d.given
+}
+
+// SetOptions sets the options. They are kept and not copied: nobody changes them afterwards.
+func (d *Deployed) SetOptions(o *graph.Options) {
+	if d.given = o; o != nil && o.IsZero() {
+		d.given = nil
+	}
 }
 
 // Live returns the generation that serves, nil when there is none.
@@ -189,7 +209,7 @@ func (r *Entry) MakeLive(g *Generation) {
 			continue
 		}
 		if old.State == statestore.Live {
-			old.Retain = r.Options.Retain
+			old.Retain = r.Options().Retain
 		}
 		if old.Props == nil {
 			old.Props = r.Props
@@ -249,11 +269,13 @@ func (r *Entry) Readdressed(moves map[string]string) (*Entry, bool) {
 		c.Needs[i] = follow(addr)
 	}
 	slices.Sort(c.Needs)
-	c.Options.DependsOn = slices.Clone(r.Options.DependsOn)
-	for i, addr := range c.Options.DependsOn {
-		c.Options.DependsOn[i] = follow(addr)
+	o := r.Options()
+	o.DependsOn = slices.Clone(o.DependsOn)
+	for i, addr := range o.DependsOn {
+		o.DependsOn[i] = follow(addr)
 	}
-	c.Options.DeletedWith = follow(r.Options.DeletedWith)
+	o.DeletedWith = follow(o.DeletedWith)
+	c.SetOptions(&o)
 	if len(r.Cut) > 0 {
 		c.Cut = make(map[string][]tree.Path, len(r.Cut))
 		for addr, paths := range r.Cut {

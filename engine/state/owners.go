@@ -23,7 +23,7 @@ type Owners struct {
 func (o *Owners) Hold(entries map[string]*Entry) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.of = make(map[Object]string, len(entries))
+	o.of = map[Object]string{} // not for each entry one: many have no object outside state
 	for _, entry := range entries {
 		o.add(entry)
 	}

@@ -65,11 +65,13 @@ func (r *Entry) Seal(stage statestore.Stage, key *seal.Key) (statestore.Row, err
 		}
 		body["cut"] = cut
 	}
-	options, err := graph.OptionsTree(&r.Options)
-	if err != nil {
-		return row, err
+	if r.given != nil {
+		options, err := graph.OptionsTree(r.given)
+		if err != nil {
+			return row, err
+		}
+		put(body, "options", options)
 	}
-	put(body, "options", options)
 	// The birth address is what stays when a row moves, and so what its bytes are bound to.
 	row.Body = key.Seal(tree.Canonical(body), Binding(stage, r.Birth))
 	return row, nil
@@ -171,9 +173,11 @@ func decodeRow(row statestore.Row, plain []byte) (*Entry, error) {
 		return nil, fmt.Errorf("row body: %w", err)
 	}
 	if options != nil {
-		if err := props.Load(options, &r.Options); err != nil {
+		given := new(graph.Options)
+		if err := props.Load(options, given); err != nil {
 			return nil, fmt.Errorf("row body: options: %w", err)
 		}
+		r.SetOptions(given)
 	}
 	r.complete()
 	return r, nil

@@ -30,7 +30,10 @@ func Resolve(v any, lookup Lookup) (Resolved, error) {
 
 // Resolve puts values in the place of tokens, as [Resolve] says.
 func (t *Template) Resolve(lookup Lookup) (Resolved, error) {
-	r := resolver{lookup: lookup, secret: t.secret}
+	r := resolver{lookup: lookup}
+	if t.more != nil {
+		r.secret = t.more.secret
+	}
 	v, err := r.value(t.root)
 	if err != nil {
 		return Resolved{}, err

@@ -9,8 +9,13 @@ import (
 // Template is a tree whose tokens have been read, so that it can be resolved each time that more is known. It keeps the
 // tree that it was made from, which must not be changed. It can be used by many at once.
 type Template struct {
-	root    any
-	refs    []Use
+	root any
+	refs []Use
+	more *further // nil in most templates, of which there can be very many
+}
+
+// further is what few templates have.
+type further struct {
 	secrets []string
 	outputs []Output
 	secret  map[tree.Path]bool // of a literal
@@ -53,7 +58,11 @@ func (s *Parser) Parse(v any) (*Template, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Template{root: root, refs: p.refs(), secrets: p.secrets, outputs: p.outputs}, nil
+	t := &Template{root: root, refs: p.refs()}
+	if len(p.secrets)+len(p.outputs) > 0 {
+		t.more = &further{secrets: p.secrets, outputs: p.outputs}
+	}
+	return t, nil
 }
 
 // expr is parseBody for a text that may have been read before.
@@ -74,17 +83,33 @@ func (s *Parser) expr(body string) (*Expr, bool) {
 
 // Literal is the template of a tree of values: what looks like a token in it is none. It resolves to the tree itself, with
 // the given paths secret.
-func Literal(v any, secret map[tree.Path]bool) *Template { return &Template{root: v, secret: secret} }
+func Literal(v any, secret map[tree.Path]bool) *Template {
+	t := &Template{root: v}
+	if len(secret) > 0 {
+		t.more = &further{secret: secret}
+	}
+	return t
+}
 
 // Refs are all references, in tree order, with those inside JSON, URLs and inputs of functions; At is the path of the
 // string in the tree.
 func (t *Template) Refs() []Use { return t.refs }
 
 // Secrets are the names of the secrets that are used, each once, in tree order.
-func (t *Template) Secrets() []string { return t.secrets }
+func (t *Template) Secrets() []string {
+	if t.more == nil {
+		return nil
+	}
+	return t.more.secrets
+}
 
 // Outputs are those of other stacks that are used, in tree order.
-func (t *Template) Outputs() []Output { return t.outputs }
+func (t *Template) Outputs() []Output {
+	if t.more == nil {
+		return nil
+	}
+	return t.more.outputs
+}
 
 // Refs are those of the template of v.
 func Refs(v any) ([]Use, error) {
@@ -237,11 +262,11 @@ func (p *parser) note(e *Expr) {
 	for _, u := range inner.refs {
 		p.use(u.Ref)
 	}
-	for _, o := range inner.outputs {
+	for _, o := range inner.Outputs() {
 		o.At = p.at.Path()
 		p.outputs = append(p.outputs, o)
 	}
-	for _, name := range inner.secrets {
+	for _, name := range inner.Secrets() {
 		if !slices.Contains(p.secrets, name) {
 			p.secrets = append(p.secrets, name)
 		}

@@ -1,11 +1,15 @@
 package ssm
 
 import (
+	"encoding/json"
 	"testing"
 
-	"github.com/athanor-dev/athanor/providers/aws/awstest"
 	sdk "github.com/aws/aws-sdk-go-v2/service/ssm"
 	"github.com/aws/aws-sdk-go-v2/service/ssm/types"
+
+	"github.com/athanor-dev/athanor/providers/aws/awstest"
+	"github.com/athanor-dev/athanor/providers/kindtest"
+	"github.com/athanor-dev/athanor/reconcile/tree"
 )
 
 // TestGolden has the request syntax of https://docs.aws.amazon.com/systems-manager/latest/APIReference/API_PutParameter.html
@@ -26,5 +30,26 @@ func TestGolden(t *testing.T) {
 		}},
 	} {
 		awstest.GoldenStruct(t, parameterTable, c.declared, &c.body)
+		sent, err := inputOf(parameterDefaults(kindtest.PropsOf(t, parameterTable, c.declared)), "/shop/domain")
+		if err != nil {
+			t.Fatal(err)
+		}
+		sent.Overwrite, sent.Tags = new(false), tagList(map[string]string{"team": "shop"})
+		awstest.ConformTree(t, "ssm", "PutParameter", bodyOf(t, sent))
 	}
+	awstest.ConformTree(t, "ssm", "DescribeParameters", bodyOf(t, describeInput{ParameterFilters: named("Equals", "a"), MaxResults: mostMetas, NextToken: "b"}))
+}
+
+// bodyOf is the body of a call as it is sent.
+func bodyOf(t *testing.T, in any) obj {
+	t.Helper()
+	text, err := json.Marshal(in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	body, err := tree.Decode(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return body.(obj)
 }

@@ -50,7 +50,10 @@ func (w *world) put(t kindtest.T, to kindtest.Edited, overwrite bool) error {
 	aws.OrDefault(&in.Description, "")
 	aws.OrDefault(&in.AllowedPattern, "")
 	aws.OrDefault(&in.Policies, noPolicies)
-	_, err = w.Others.PutParameter(context.Background(), in)
+	_, err = w.Others.PutParameter(context.Background(), &sdk.PutParameterInput{
+		Name: &in.Name, Value: &in.Value, Type: types.ParameterType(in.Type), Tier: types.ParameterTier(in.Tier), KeyId: in.KeyId,
+		Description: in.Description, AllowedPattern: in.AllowedPattern, DataType: in.DataType, Policies: in.Policies, Overwrite: in.Overwrite,
+	})
 	return err
 }
 
@@ -73,7 +76,8 @@ func (w *world) remake(t kindtest.T, to kindtest.Edited) error {
 
 func (w *world) tag(name *string, tags map[string]string) error {
 	_, err := w.Others.AddTagsToResource(context.Background(), &sdk.AddTagsToResourceInput{
-		ResourceType: types.ResourceTypeForTaggingParameter, ResourceId: name, Tags: tagList(tags),
+		ResourceType: types.ResourceTypeForTaggingParameter, ResourceId: name,
+		Tags: aws.TagList(tags, func(key, value *string) types.Tag { return types.Tag{Key: key, Value: value} }),
 	})
 	return err
 }

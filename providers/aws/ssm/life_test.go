@@ -73,7 +73,7 @@ func TestListedLate(t *testing.T) {
 	if err := kind.Delete(t.Context(), w.Job(t, kind, nil, &out)); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := metaOf(t.Context(), clientOf(w.Cloud), new("shop-test-domain")); w.Cloud.Classify(err) != reconcile.Busy || !errors.Is(err, errNoMeta) {
+	if _, err := metaOf(t.Context(), w.Cloud, "shop-test-domain"); w.Cloud.Classify(err) != reconcile.Busy || !errors.Is(err, errNoMeta) {
 		t.Errorf("%v", err)
 	}
 }

@@ -10,13 +10,9 @@ import (
 	"context"
 	"embed"
 	"errors"
-	"iter"
 	"slices"
 	"strings"
 
-	sdkaws "github.com/aws/aws-sdk-go-v2/aws"
-	sdk "github.com/aws/aws-sdk-go-v2/service/ssm"
-	"github.com/aws/aws-sdk-go-v2/service/ssm/types"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/athanor-dev/athanor"
@@ -34,8 +30,8 @@ var source embed.FS
 const (
 	parameterType = "aws.ssm.Parameter"
 
-	advanced = string(types.ParameterTierAdvanced)
-	secure   = string(types.ParameterTypeSecureString)
+	standard, advanced = "Standard", "Advanced"
+	plainText, secure  = "String", "SecureString"
 
 	// ownKey is the key of KMS that every account has for parameters.
 	ownKey = "alias/aws/ssm"
@@ -154,7 +150,7 @@ var parameterTable = kind.TableOf[ParameterProps](kind.Codec{
 	Name:  "policies",
 	Write: func(document any) (any, error) { return aws.DocumentText(document) },
 	Form:  policiesOf,
-}).For(kind.Both(sdk.PutParameterInput{}))
+}).For(kind.Both(putInput{}))
 
 var parameterKind = &kind.Kind[ParameterProps, liveParameter, Parameter]{
 	Type: parameterType,
@@ -166,8 +162,7 @@ var parameterKind = &kind.Kind[ParameterProps, liveParameter, Parameter]{
 	Compare:    compareParameter,
 	Attributes: func(live liveParameter) Parameter { return live.attrs },
 	Delete: func(ctx context.Context, s site) error {
-		_, err := clientOf(s.Cloud).DeleteParameter(ctx, &sdk.DeleteParameterInput{Name: &s.Last.Name})
-		return err
+		return service().Call(ctx, s.Cloud, "DeleteParameter", kind.Document{"Name": s.Last.Name}, nil)
 	},
 	Identity: func(p Parameter) string { return string(p.ARN) },
 
@@ -208,10 +203,6 @@ var parameterKind = &kind.Kind[ParameterProps, liveParameter, Parameter]{
 			aws.UseKey(reconcile.Observing, nil, []string{"kms:Decrypt"}, "keyId"),
 		},
 	}),
-}
-
-func clientOf(cloud kind.Cloud) *sdk.Client {
-	return aws.ClientIn(cloud, sdk.ServiceID, sdk.NewFromConfig)
 }
 
 // arnOf is how Systems Manager names a parameter: a name of one level has no slash of its own.
@@ -257,7 +248,7 @@ func parameterDefaults(want ParameterProps) ParameterProps {
 		aws.OrDefault(&want.Type, secure)
 		aws.OrDefault(&want.KeyID, ownKey)
 	}
-	aws.OrDefault(&want.Type, string(types.ParameterTypeString))
+	aws.OrDefault(&want.Type, plainText)
 	return want
 }
 
@@ -287,7 +278,7 @@ func checkParameter(want ParameterProps) error {
 }
 
 func isStandard(tier *string) bool {
-	return tier == nil || *tier == string(types.ParameterTierStandard)
+	return tier == nil || *tier == standard
 }
 
 func checkName(name string, wrong func(tree.Path, string)) {
@@ -347,25 +338,20 @@ func observeParameter(ctx context.Context, s site) (live liveParameter, err erro
 	if err != nil {
 		return live, err
 	}
-	client := clientOf(s.Cloud)
-	out, err := client.GetParameter(ctx, &sdk.GetParameterInput{Name: &name, WithDecryption: new(true)})
+	p, err := get(ctx, s.Cloud, name)
 	if err != nil {
 		return live, aws.Absent(err)
 	}
-	p, meta, tags := out.Parameter, types.ParameterMetadata{}, map[string]string(nil)
+	meta, tags := metadata{}, map[string]string(nil)
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() (err error) {
-		meta, err = metaOf(ctx, client, p.Name)
+		meta, err = metaOf(ctx, s.Cloud, p.Name)
 		return err
 	})
-	group.Go(func() error {
-		out, err := client.ListTagsForResource(ctx, &sdk.ListTagsForResourceInput{
-			ResourceType: types.ResourceTypeForTaggingParameter, ResourceId: p.Name,
-		})
-		if err != nil {
+	group.Go(func() (err error) {
+		if tags, err = tagsOf(ctx, s.Cloud, p.Name); err != nil {
 			return aws.Absent(err)
 		}
-		tags = aws.TagMap(out.TagList, func(t types.Tag) (key, value *string) { return t.Key, t.Value })
 		return nil
 	})
 	if err := group.Wait(); err != nil {
@@ -385,45 +371,37 @@ const (
 // observeParameters reads values, what they come with, and tags, each of many parameters by one call.
 func observeParameters(ctx context.Context, all []site) ([]*aws.Answer[liveParameter], error) {
 	var tags []map[string]string
-	values, metas := make([]*types.Parameter, len(all)), make([]*types.ParameterMetadata, len(all))
+	values, metas := make([]*parameter, len(all)), make([]*metadata, len(all))
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() (err error) {
 		tags, err = aws.TagsTogether(ctx, all,
 			func(p Parameter) aws.ARN { return p.ARN }, func(want ParameterProps) map[string]string { return want.Tags })
 		return err
 	})
-	client, at, names := clientOf(all[0].Cloud), map[string]int{}, make([]string, len(all))
+	cloud, at, names := all[0].Cloud, map[string]int{}, make([]string, len(all))
 	for i, s := range all {
 		at[s.Last.Name], names[i] = i, s.Last.Name
 	}
 	for some := range slices.Chunk(names, mostValues) {
 		group.Go(func() error {
-			out, err := client.GetParameters(ctx, &sdk.GetParametersInput{Names: some, WithDecryption: new(true)})
-			if err != nil {
-				return err
-			}
-			for _, p := range out.Parameters {
-				if i, ok := at[sdkaws.ToString(p.Name)]; ok {
+			found, err := getSome(ctx, cloud, some)
+			for _, p := range found {
+				if i, ok := at[p.Name]; ok {
 					values[i] = &p
 				}
 			}
-			return nil
+			return err
 		})
 	}
 	for some := range slices.Chunk(names, mostMetas) {
 		group.Go(func() error {
-			in := &sdk.DescribeParametersInput{
-				MaxResults:       new(int32(mostMetas)),
-				ParameterFilters: []types.ParameterStringFilter{{Key: new("Name"), Option: new("Equals"), Values: some}},
-			}
-			for page, err := range described(ctx, client, in) {
+			in := describeInput{MaxResults: mostMetas, ParameterFilters: named("Equals", some...)}
+			for meta, err := range described(ctx, cloud, in) {
 				if err != nil {
 					return err
 				}
-				for _, meta := range page.Parameters {
-					if i, ok := at[sdkaws.ToString(meta.Name)]; ok {
-						metas[i] = &meta
-					}
+				if i, ok := at[meta.Name]; ok {
+					metas[i] = &meta
 				}
 			}
 			return nil
@@ -437,7 +415,7 @@ func observeParameters(ctx context.Context, all []site) ([]*aws.Answer[liveParam
 		if values[i] == nil || metas[i] == nil || tags[i] == nil {
 			continue
 		}
-		if live, err := shownBy(values[i], *metas[i], tags[i]); err == nil {
+		if live, err := shownBy(*values[i], *metas[i], tags[i]); err == nil {
 			shown[i] = &aws.Answer[liveParameter]{Value: live}
 		}
 	}
@@ -445,89 +423,75 @@ func observeParameters(ctx context.Context, all []site) ([]*aws.Answer[liveParam
 }
 
 // shownBy is a parameter as answers show it.
-func shownBy(p *types.Parameter, meta types.ParameterMetadata, tags map[string]string) (live liveParameter, err error) {
+func shownBy(p parameter, meta metadata, tags map[string]string) (live liveParameter, err error) {
 	live.tags = tags
-	live.attrs = Parameter{ARN: aws.ARN(sdkaws.ToString(p.ARN)), Name: sdkaws.ToString(p.Name), Version: token.Num(p.Version)}
-	shown := &sdk.PutParameterInput{
+	live.attrs = Parameter{ARN: aws.ARN(p.ARN), Name: p.Name, Version: token.Num(p.Version)}
+	shown := &putInput{
 		Type: p.Type, DataType: p.DataType, Tier: meta.Tier, Description: meta.Description, AllowedPattern: meta.AllowedPattern,
-		Policies: shownPolicies(meta.Policies),
+		Policies: meta.policies(),
 	}
-	if string(p.Type) == secure {
-		shown.KeyId, live.attrs.SecureValue = meta.KeyId, token.Secret(sdkaws.ToString(p.Value))
+	if p.Type == secure {
+		shown.KeyId, live.attrs.SecureValue = meta.KeyId, token.Secret(p.Value)
 	} else { // what is secret in the cloud is never shown beside what is not
-		live.attrs.Value = sdkaws.ToString(p.Value)
+		live.attrs.Value = p.Value
 	}
 	live.have, err = parameterTable.Read(kind.Struct(shown))
 	live.have.Value, live.have.SecureValue = live.attrs.Value, live.attrs.SecureValue
 	return live, err
 }
 
-// shownPolicies are policies as they are put: an answer has the text of each.
-func shownPolicies(list []types.ParameterInlinePolicy) *string {
+// policies are policies as they are put: an answer has the text of each.
+func (m metadata) policies() *string {
 	var all []any
-	for _, p := range list {
-		all = append(all, aws.Document(sdkaws.ToString(p.PolicyText)))
+	for _, p := range m.Policies {
+		all = append(all, aws.Document(p.PolicyText))
 	}
 	return new(string(tree.Canonical(all)))
 }
 
-// metaOf is what a value comes with. Pages may be empty while more follow.
-func metaOf(ctx context.Context, client *sdk.Client, name *string) (types.ParameterMetadata, error) {
-	for page, err := range described(ctx, client, &sdk.DescribeParametersInput{ParameterFilters: nameFilter("Equals", *name)}) {
-		if err != nil {
-			return types.ParameterMetadata{}, err
-		}
-		for _, meta := range page.Parameters {
-			if *meta.Name == *name {
-				return meta, nil
-			}
+// metaOf is what a value comes with.
+func metaOf(ctx context.Context, cloud kind.Cloud, name string) (metadata, error) {
+	for meta, err := range described(ctx, cloud, describeInput{ParameterFilters: named("Equals", name)}) {
+		if err != nil || meta.Name == name {
+			return meta, err
 		}
 	}
-	return types.ParameterMetadata{}, aws.Busy(errNoMeta)
+	return metadata{}, aws.Busy(errNoMeta)
 }
 
-func described(ctx context.Context, client *sdk.Client, in *sdk.DescribeParametersInput) iter.Seq2[*sdk.DescribeParametersOutput, error] {
-	return aws.Pages(ctx, client.DescribeParameters, in, func(in *sdk.DescribeParametersInput, out *sdk.DescribeParametersOutput) bool {
-		in.NextToken = out.NextToken
-		return sdkaws.ToString(in.NextToken) != ""
-	})
-}
-
-func nameFilter(option, name string) []types.ParameterStringFilter {
-	return []types.ParameterStringFilter{{Key: new("Name"), Option: &option, Values: []string{name}}}
+func named(option string, names ...string) []filter {
+	return []filter{{Key: "Name", Option: option, Values: names}}
 }
 
 func listParameters(ctx context.Context, scope kind.ListScope) (all []kind.Found, err error) {
-	in := &sdk.DescribeParametersInput{MaxResults: new(int32(50))}
+	in := describeInput{MaxResults: mostMetas}
 	if scope.Prefix != "" {
-		in.ParameterFilters = nameFilter("BeginsWith", physical(scope.Prefix, false))
+		in.ParameterFilters = named("BeginsWith", physical(scope.Prefix, false))
 	}
-	for page, err := range described(ctx, clientOf(scope.Cloud), in) {
+	for meta, err := range described(ctx, scope.Cloud, in) {
 		if err != nil {
 			return nil, err
 		}
-		for _, p := range page.Parameters {
-			name := sdkaws.ToString(p.Name)
-			all = append(all, kind.Found{
-				Kind: parameterType, Place: scope.Place, Identity: string(arnOf(scope.Place, name)), Name: generated(name),
-			})
-		}
+		all = append(all, kind.Found{
+			Kind: parameterType, Place: scope.Place, Identity: string(arnOf(scope.Place, meta.Name)), Name: generated(meta.Name),
+		})
 	}
 	return all, nil
 }
 
-// put is the call that writes a whole parameter.
-func put(ctx context.Context, s kind.Facts, in *sdk.PutParameterInput) (*sdk.PutParameterOutput, error) {
-	out, err := clientOf(s.Cloud).PutParameter(ctx, in)
-	if _, ok := errors.AsType[*types.HierarchyTypeMismatchException](err); ok {
+// put is the call that writes a whole parameter. It returns the version that it made.
+func put(ctx context.Context, s kind.Facts, in *putInput) (version int64, err error) {
+	var out struct{ Version int64 }
+	err = service().Call(ctx, s.Cloud, "PutParameter", in, &out)
+	if aws.HasCode(err, "HierarchyTypeMismatchException") {
 		err = reconcile.WithHint(err, "replaceOn: [type] makes another parameter in its place")
 	}
-	return out, err
+	return out.Version, err
 }
 
 // inputOf is the body of that call.
-func inputOf(p ParameterProps, name string) (*sdk.PutParameterInput, error) {
-	in := &sdk.PutParameterInput{Name: &name, Value: new(cmp.Or(string(p.SecureValue), p.Value))}
+func inputOf(p ParameterProps, name string) (*putInput, error) {
+	in := &putInput{Name: name, Value: cmp.Or(string(p.SecureValue), p.Value)}
 	return in, parameterTable.Created(p, kind.Struct(in))
 }
 
@@ -552,12 +516,12 @@ func createParameter(ctx context.Context, s site) (Parameter, error) {
 		return Parameter{}, err
 	}
 	in.Overwrite, in.Tags = new(false), tagList(aws.Tags(s.Cloud, s.Want.Tags, s.Owner))
-	out, err := put(ctx, s.Facts, in)
+	version, err := put(ctx, s.Facts, in)
 	if err != nil {
 		return Parameter{}, err
 	}
 	return Parameter{
-		ARN: arnOf(s.Location, name), Name: name, Version: token.Num(out.Version), Value: s.Want.Value, SecureValue: s.Want.SecureValue,
+		ARN: arnOf(s.Location, name), Name: name, Version: token.Num(version), Value: s.Want.Value, SecureValue: s.Want.SecureValue,
 	}, nil
 }
 
@@ -593,20 +557,18 @@ func compareParameter(d *kind.Diff[liveParameter], want ParameterProps, live liv
 	}))
 }
 
-func tagList(tags map[string]string) []types.Tag {
-	return aws.TagList(tags, func(key, value *string) types.Tag { return types.Tag{Key: key, Value: value} })
+func tagList(tags map[string]string) []tag {
+	return aws.TagList(tags, func(key, value *string) tag { return tag{Key: *key, Value: *value} })
 }
 
 func putTags(ctx context.Context, u kind.Update[liveParameter], tags map[string]string) error {
-	_, err := clientOf(u.Cloud).AddTagsToResource(ctx, &sdk.AddTagsToResourceInput{
-		ResourceType: types.ResourceTypeForTaggingParameter, ResourceId: &u.Live.attrs.Name, Tags: tagList(tags),
-	})
-	return err
+	in := ofParameter(u.Live.attrs.Name)
+	in["Tags"] = tagList(tags)
+	return service().Call(ctx, u.Cloud, "AddTagsToResource", in, nil)
 }
 
 func dropTags(ctx context.Context, u kind.Update[liveParameter], keys []string) error {
-	_, err := clientOf(u.Cloud).RemoveTagsFromResource(ctx, &sdk.RemoveTagsFromResourceInput{
-		ResourceType: types.ResourceTypeForTaggingParameter, ResourceId: &u.Live.attrs.Name, TagKeys: keys,
-	})
-	return err
+	in := ofParameter(u.Live.attrs.Name)
+	in["TagKeys"] = keys
+	return service().Call(ctx, u.Cloud, "RemoveTagsFromResource", in, nil)
 }
