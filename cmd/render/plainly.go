@@ -43,7 +43,8 @@ var plainly = sync.OnceValue(func() []plainWord {
 		{regexp.MustCompile(`(?:Get|Post|Put|Patch|Delete|Head) "([^"\s]+)": `), "$1: "},
 		{regexp.MustCompile(`context deadline exceeded(?: \([^)]*\))?|net/http: TLS handshake timeout|\bi/o timeout|net/http: request canceled(?: \([^)]*\))?`), "no answer in time"},
 		{regexp.MustCompile(`http: server gave HTTP response to HTTPS client`), "it speaks HTTP there and not HTTPS"},
-		{regexp.MustCompile(`\bmalformed HTTP (?:response|version|status code) ("[^"\n]*")`), "it speaks no HTTP there: $1"},
+		{regexp.MustCompile(`(?:net/http: HTTP/1\.x transport connection broken: )?\bmalformed HTTP (?:response|version|status code) ("[^"\n]*")`), "it speaks no HTTP there: $1"},
+		{regexp.MustCompile(`\breadLoopPeekFailLocked: %!w\(<nil>\)`), "it speaks no HTTP there"}, // what net/http says of a server that speaks first
 		{regexp.MustCompile(`\bunexpected EOF\b`), "it ends too early"},
 		{regexp.MustCompile(`(^|: )EOF$`), "${1}it is empty or ends too early"},
 		{regexp.MustCompile(`exec: "([^"\n]+)": executable file not found in (?:\$PATH|%PATH%)`), "there is no program $1 in the PATH"},
@@ -58,7 +59,7 @@ var plainly = sync.OnceValue(func() []plainWord {
 // rawWord finds that something may be there to be said plainly.
 var rawWord = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?:` + osReasons + `)|dial |listen |read (?:tcp|udp|unix)|write (?:tcp|udp|unix)|(?:Get|Post|Put|Patch|Delete|Head) "|` +
-		`deadline|timeout|canceled|http: |HTTP |EOF|exec: |strconv\.|json: |invalid character`)
+		`deadline|timeout|canceled|http: |HTTP |EOF|exec: |strconv\.|json: |invalid character|readLoop`)
 })
 
 // Plainly is the text of an error without words that only a programmer of Go or of an operating system knows.

@@ -1,6 +1,7 @@
 package render_test
 
 import (
+	"bufio"
 	"context"
 	"encoding/json"
 	"errors"
@@ -96,6 +97,7 @@ func TestPlainly(t *testing.T) {
 			if err != nil {
 				return
 			}
+			_, _ = http.ReadRequest(bufio.NewReader(c))           // a server that speaks first is another case
 			_, _ = io.WriteString(c, "SSH-2.0-OpenSSH_9\r\n\r\n") // whoever went away reads nothing
 			_ = c.Close()
 		}
@@ -141,6 +143,7 @@ func TestPlainly(t *testing.T) {
 		"a silent server":    {silent(), "no answer from " + taken.Addr().String() + " in time"},
 		"HTTP for HTTPS":     {get(t.Context(), "https://"+strings.TrimPrefix(cut.URL, "http://")), "https://" + strings.TrimPrefix(cut.URL, "http://") + ": it speaks HTTP there and not HTTPS"},
 		"another protocol":   {get(t.Context(), "http://"+speaksSSH.Addr().String()), "http://" + speaksSSH.Addr().String() + `: it speaks no HTTP there: "SSH-2.0-OpenSSH_9"`},
+		"who speaks first":   {errors.New(`Get "http://10.0.0.1:22": readLoopPeekFailLocked: %!w(<nil>)`), "http://10.0.0.1:22: it speaks no HTTP there"},
 		"an unknown field":   {strict(`{"B":1}`, &number), `unknown field "B"`},
 		"another value":      {strict(`"x"`, &alone), "it cannot be a string"},
 		"no program":         {exec.CommandContext(t.Context(), "no-such-program").Run(), "there is no program no-such-program in the PATH"},
