@@ -73,7 +73,7 @@ func (a *app) initialize(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	files[ignoreFile] = ownFolder + "/\n"
+	files[ignoreFile] = ownFolder + "/\n" + files[ignoreFile]
 	var module *goModule
 	if c.Bool("go") {
 		if module, err = a.moduleOf(dir, name, c.String("module")); err == nil {
@@ -124,6 +124,13 @@ func (a *app) nextAfterInit(t template.Template, given string, module *goModule)
 	}
 	if t.Provider != "" {
 		fmt.Fprintf(a.err, "it needs credentials of %s; to see what is missing: athanor doctor%s\n", t.Provider, target)
+	}
+	if t.Packages != "" {
+		folder := filepath.Join(given, t.Packages)
+		if strings.HasPrefix(folder, "-") {
+			folder = "./" + folder
+		}
+		fmt.Fprintln(a.err, "next: ", "npm install --prefix "+shellWord(folder))
 	}
 	fmt.Fprintln(a.err, "next: ", "athanor deploy"+target)
 }

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -151,6 +152,55 @@ func TestWorkerFullstack(t *testing.T) {
 			}
 		})
 	})
+}
+
+// TestWorkerWebsite: the stack can be planned before its packages are there, since a plan builds nothing; the command that installs them is
+// printed, and the versions that it installs are those with which `task frameworks` deploys and develops the template.
+func TestWorkerWebsite(t *testing.T) {
+	both(t, func(t *testing.T, inGo bool) {
+		p := programtest.Build(t, cloudflaretest.Start(t), "../../cmd/athanor")
+		p.Folder = t.TempDir()
+		args := []string{"init", "first", "--template", "worker-website"}
+		if inGo {
+			root, err := filepath.Abs("../..")
+			if err != nil {
+				t.Fatal(err)
+			}
+			args = append(args, "--go", "--module", root)
+		}
+		if out, errs, code := p.Bare(args...); code != 0 || !strings.HasSuffix(errs, "\nnext:  npm install --prefix first/web\nnext:  athanor deploy first\n") {
+			t.Fatalf("init: exit %d\n%s%s", code, out, errs)
+		}
+		if out, errs, code := p.Run("plan", "first"); code != 2 || !strings.Contains(out, "known after site/build") || !strings.Contains(out, "3 to create") {
+			t.Errorf("plan: exit %d\n%s%s", code, out, errs)
+		}
+		ours, tested := packagesOf(t, filepath.Join(p.Folder, "first", "web", "package.json")), packagesOf(t, "../../tools/frameworks/package.json")
+		for name, version := range ours {
+			if tested[name] != version {
+				t.Errorf("it installs %s %s, and is tested with %q", name, version, tested[name])
+			}
+		}
+		if len(ours) == 0 {
+			t.Error("it installs nothing")
+		}
+	})
+}
+
+// packagesOf are the packages that a package.json names, with their versions.
+func packagesOf(t *testing.T, file string) map[string]string {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var read struct{ Dependencies, DevDependencies map[string]string }
+	if err := json.Unmarshal(text, &read); err != nil {
+		t.Fatal(err)
+	}
+	all := map[string]string{}
+	maps.Copy(all, read.Dependencies)
+	maps.Copy(all, read.DevDependencies)
+	return all
 }
 
 // call sends a request and returns the answer, which must have that status.

@@ -41,7 +41,10 @@ var codes = map[string]map[reconcile.Class][]int64{
 		reconcile.Absent:  {2006},
 		reconcile.Invalid: {2007, 2009},
 	},
+	// 10048 is an operation that the free plan has no more of today: keys are listed 1,000 times a day,
+	// https://developers.cloudflare.com/kv/platform/pricing/.
 	"KV": {
+		reconcile.Quota:   {10048},
 		reconcile.Absent:  {10009, 10013},
 		reconcile.Exists:  {10014},
 		reconcile.Invalid: {10012, 10019, 10029, 10034},
@@ -72,8 +75,9 @@ var codes = map[string]map[reconcile.Class][]int64{
 		reconcile.Denied: {50002},
 	},
 	// 1001 is an id that is no zone's. A domain is a zone once, in whichever account. It must be registered, and not be a
-	// part of another.
+	// part of another. 1015 is a setting that the plan of the zone does not offer.
 	"Zones": {
+		reconcile.Denied:  {1015},
 		reconcile.Absent:  {1001},
 		reconcile.Exists:  {1061},
 		reconcile.Invalid: {1002, 1052, 1099, 1116},

@@ -1,6 +1,7 @@
 package cloudflare
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -104,11 +105,18 @@ func retryAfter(h http.Header) time.Duration {
 	return time.Duration(seconds) * time.Second
 }
 
-// hints say what to do about errors whose own message does not.
-var hints = map[int64]string{
-	6003:  "the token is malformed: it is the text that Cloudflare showed once, without quotes or spaces",
-	9109:  "the token is unknown, expired, or not allowed from this address",
-	10000: "the token lacks a permission, or is not for this account: `athanor kinds KIND` says what a kind needs",
+// hints say what to do about errors whose own message does not, by service; those under "" are of all services.
+var hints = map[string]map[int64]string{
+	"": {
+		6003:  "the token is malformed: it is the text that Cloudflare showed once, without quotes or spaces",
+		9109:  "the token is unknown, expired, or not allowed from this address",
+		10000: "the token lacks a permission, or is not for this account: `athanor kinds KIND` says what a kind needs",
+	},
+	"KV": {10048: "the free plan has no more of these operations until 00:00 UTC: https://developers.cloudflare.com/kv/platform/pricing/"},
+	"Workers": {
+		10142: "take the binding out of the other Worker first; of two that are bound to each other, declare both in one stack, each by a reference to the other",
+	},
+	"Zones": {1015: "the plan of the zone does not offer this setting: take the declaration away, or change the plan"},
 }
 
 // rejections say of codes that no resource is at fault for why every call with the token fails.
@@ -116,8 +124,8 @@ var rejections = map[int64]string{6003: "the token is malformed", 9109: "the tok
 
 func hinted(err *Error) error {
 	for _, p := range err.Problems {
-		hint, ok := hints[p.Code]
-		if !ok {
+		hint := cmp.Or(hints[err.Service][p.Code], hints[""][p.Code])
+		if hint == "" {
 			continue
 		}
 		hinted := reconcile.WithHint(err, "%s", hint)

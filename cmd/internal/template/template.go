@@ -24,16 +24,19 @@ type Template struct {
 	About string
 	// Provider is the cloud whose credentials it needs, "" for none.
 	Provider string
+	// Packages is the folder whose packages npm installs before the first deploy, "" for none.
+	Packages string
 }
 
 // All returns the templates, the default one first.
 func All() []Template {
 	return []Template{
-		{"local", "a page on this machine; needs no account", ""},
-		{"aws-api", "an HTTP API on AWS with a function and a table", "AWS"},
-		{"aws-website", "a static website of S3 and CloudFront", "AWS"},
-		{"worker", "a Worker of Cloudflare with a KV namespace", "Cloudflare"},
-		{"worker-fullstack", "a Worker with pages, an API and a D1 database", "Cloudflare"},
+		{Name: "local", About: "a page on this machine; needs no account"},
+		{Name: "aws-api", About: "an HTTP API on AWS with a function and a table", Provider: "AWS"},
+		{Name: "aws-website", About: "a static website of S3 and CloudFront", Provider: "AWS"},
+		{Name: "worker", About: "a Worker of Cloudflare with a KV namespace", Provider: "Cloudflare"},
+		{Name: "worker-fullstack", About: "a Worker with pages, an API and a D1 database", Provider: "Cloudflare"},
+		{Name: "worker-website", About: "a website on Workers that Vite builds, with an API", Provider: "Cloudflare", Packages: "web"},
 	}
 }
 

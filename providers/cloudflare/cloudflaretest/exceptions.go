@@ -3,7 +3,6 @@ package cloudflaretest
 import (
 	"slices"
 	"strconv"
-	"strings"
 )
 
 // Where the descriptions of Cloudflare's operations are wrong or silent. Each entry has its reason.
@@ -30,6 +29,8 @@ var undeclared = map[string]string{
 	"workers 10215":  "a secret while the newest version is not live, as wrangler reads it (its secret/index.ts)",
 	"workers 100117": "a domain whose name has records: https://github.com/cloudflare/workers-sdk/issues/9878",
 	"rulesets 20217": "a phase that has its ruleset: https://github.com/cloudflare/terraform-provider-cloudflare/issues/6273",
+	"kv 10048":       "the free plan's operations of a day are used up, as users of wrangler meet it: \"your account has reached the free usage limit\"",
+	"zones 1015":     "a setting that the zone's plan does not offer, as users of Terraform meet it: \"Not allowed to edit setting for waf (1015)\"",
 	"zones 1001":     "an unknown zone id, as https://developers.cloudflare.com/api/ answers it",
 }
 
@@ -118,9 +119,7 @@ func numbered(schema any) {
 
 // amended puts a schema right.
 func amended(operation string, schema map[string]any) {
-	if strings.HasPrefix(operation, "rulesets.") || strings.HasPrefix(operation, "zones.") {
-		numbered(schema)
-	}
+	numbered(schema)
 	if put := amendments[operation]; put != nil {
 		put(schema)
 	}

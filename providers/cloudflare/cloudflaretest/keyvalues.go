@@ -11,6 +11,8 @@ import (
 // keyValues is Workers KV.
 type keyValues struct {
 	spaces []*namespace // in the order of their making
+	// lists is how many listings of keys the day has left, nil without a limit.
+	lists *int
 }
 
 type namespace struct {
@@ -110,7 +112,13 @@ func deleteNamespace(w *world, _ request, n *namespace) (any, *failure) {
 	return object{}, nil
 }
 
-func listKeys(_ *world, r request, n *namespace) (any, *failure) {
+func listKeys(w *world, r request, n *namespace) (any, *failure) {
+	if left := w.kv.lists; left != nil {
+		if *left == 0 {
+			return nil, &failure{status: 429, code: 10048, message: "your account has reached the free usage limit for this operation for today"}
+		}
+		*left--
+	}
 	names := map[string]any{}
 	for key := range n.keys {
 		if strings.HasPrefix(key, r.query.Get("prefix")) && key > r.query.Get("cursor") {
@@ -164,6 +172,14 @@ func getMetadata(_ *world, r request, n *namespace) (any, *failure) {
 func deleteValue(_ *world, r request, n *namespace) (any, *failure) {
 	delete(n.keys, r.path["keyName"])
 	return object{}, nil
+}
+
+// LimitKeyLists plays the free plan, which lists keys 1,000 times a day, https://developers.cloudflare.com/kv/platform/pricing/: the day
+// has so many listings left.
+func (s *Server) LimitKeyLists(left int) {
+	s.world.mu.Lock()
+	defer s.world.mu.Unlock()
+	s.world.kv.lists = &left
 }
 
 // AddNamespace makes a namespace exist, with the id that a test knows it by.

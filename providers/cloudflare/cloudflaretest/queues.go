@@ -18,7 +18,7 @@ var queueHandlers = map[string]handler{
 	"queues.CreateQueue":     createQueue,
 	"queues.GetQueue":        onQueue(func(_ *world, _ request, q *queue) (any, *failure) { return q.shown(), nil }),
 	"queues.PatchQueue":      onQueue(patchQueue),
-	"queues.UpdateQueue":     onQueue(putQueue),
+	"queues.UpdateQueue":     onQueue(patchQueue),
 	"queues.DeleteQueue":     onQueue(deleteQueue),
 	"queues.GetMetricsQueue": onQueue(queueMetrics),
 	"queues.PushMessage":     onQueue(pushMessage),
@@ -84,18 +84,11 @@ func createQueue(w *world, r request) (any, *failure) {
 	return q.shown(), nil
 }
 
+// patchQueue changes settings. Its answer, and that of a PUT, has consumers as they are written, and no others' do.
 func patchQueue(_ *world, r request, q *queue) (any, *failure) {
 	if settings, ok := r.body["settings"].(object); ok {
 		q.settings = maps.Clone(q.settings)
 		maps.Copy(q.settings, settings)
-	}
-	return q.shown(), nil
-}
-
-// putQueue does what patchQueue does. Its answer has consumers as they are written, and no others' do.
-func putQueue(w *world, r request, q *queue) (any, *failure) {
-	if _, f := patchQueue(w, r, q); f != nil {
-		return nil, f
 	}
 	all := make([]any, len(q.consumers))
 	for i, c := range q.consumers {

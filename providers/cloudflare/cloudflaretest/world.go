@@ -85,7 +85,7 @@ var all = sync.OnceValue(func() map[string]handler {
 	for _, service := range []map[string]handler{
 		accountHandlers, recordHandlers, keyValueHandlers, queueHandlers, bucketHandlers, databaseHandlers,
 		workerHandlers, versionHandlers, settingHandlers, triggerHandlers, assetHandlers, tailHandlers, referenceHandlers,
-		rulesetHandlers(), driveHandlers, flowHandlers, tokenHandlers,
+		rulesetHandlers(), driveHandlers, flowHandlers, tokenHandlers, tunnelHandlers,
 	} {
 		maps.Copy(m, service)
 	}

@@ -73,6 +73,12 @@ func newAdopting(t *testing.T, dir string) *adopting {
 			t.Errorf("%s: %s", n.Field, n.Text)
 		}
 	}
+	return adoptingOf(t, declared(stacks[0], dir))
+}
+
+// adoptingOf is an engine that adopts what a graph declares.
+func adoptingOf(t *testing.T, g *engine.Graph) *adopting {
+	t.Helper()
 	catalog, err := reconcile.NewCatalog(cloudflare.Provider(d1.Service(), kv.Service(), queues.Service(), r2.Service(), workers.Service(), workflows.Service()))
 	if err != nil {
 		t.Fatal(err)
@@ -81,7 +87,7 @@ func newAdopting(t *testing.T, dir string) *adopting {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &adopting{t, &engine.Engine{Catalog: catalog, Store: mem.New(), Key: key, Cache: t.TempDir()}, declared(stacks[0], dir)}
+	return &adopting{t, &engine.Engine{Catalog: catalog, Store: mem.New(), Key: key, Cache: t.TempDir()}, g}
 }
 
 func (a *adopting) plan(adopt bool) *engine.Plan {

@@ -1,6 +1,7 @@
 package cloudflaretest
 
 import (
+	"cmp"
 	"maps"
 	"reflect"
 	"slices"
@@ -106,9 +107,35 @@ func (z *zone) shownSetting(id string) object {
 	}
 	shown := object{"id": id, "value": z.setting(id), "modified_on": "2024-01-01T00:00:00Z"}
 	if !slices.Contains([]string{"aegis", "origin_h2_max_streams", "origin_max_http_version"}, id) { // these do not tell
-		shown["editable"] = true
+		shown["editable"] = z.offers(id)
 	}
 	return shown
+}
+
+// plans are those of zones, the smallest first.
+var plans = []string{"free", "pro", "business", "enterprise"}
+
+// offered are the smallest plans that offer a setting, where that is not the free one:
+// https://developers.cloudflare.com/images/polish/, https://developers.cloudflare.com/speed/optimization/images/mirage/,
+// https://developers.cloudflare.com/speed/optimization/content/prefetch-urls/, https://developers.cloudflare.com/network/true-client-ip-header/,
+// https://developers.cloudflare.com/network/response-buffering/, https://developers.cloudflare.com/cache/advanced-configuration/query-string-sort/,
+// https://developers.cloudflare.com/support/troubleshooting/http-status-codes/cloudflare-5xx-errors/.
+var offered = map[string]string{
+	"mirage": "pro", "polish": "pro", "webp": "pro", "waf": "pro",
+	"prefetch_preload": "enterprise", "true_client_ip_header": "enterprise", "response_buffering": "enterprise",
+	"sort_query_string_for_cache": "enterprise", "origin_error_page_pass_thru": "enterprise",
+}
+
+// offers reports whether the plan of the zone offers a setting.
+func (z *zone) offers(id string) bool {
+	return slices.Index(plans, z.plan) >= slices.Index(plans, cmp.Or(offered[id], plans[0]))
+}
+
+// SetPlan gives a zone another plan than the free one: pro, business or enterprise.
+func (s *Server) SetPlan(zoneID, plan string) {
+	s.world.mu.Lock()
+	defer s.world.mu.Unlock()
+	s.world.zone(zoneID).plan = plan
 }
 
 func getSetting(_ *world, r request, z *zone) (any, *failure) {
@@ -120,6 +147,9 @@ func patchSetting(w *world, r request, z *zone) (any, *failure) {
 	id, field := r.path["settingId"], "value"
 	if id == recommender {
 		field = "enabled"
+	}
+	if !z.offers(id) {
+		return nil, &failure{status: 400, code: 1015, message: "Not allowed to edit setting for " + id}
 	}
 	value, ok := r.body[field]
 	if !ok || len(r.body) != 1 || reflect.TypeOf(value) != reflect.TypeOf(z.setting(id)) {

@@ -26,7 +26,7 @@ type keptHere = kind.Kept[DatabaseProps, Database]
 var localDatabase = &kind.StateKind[DatabaseProps, Database]{
 	Type: here.Type(databaseType), LocalVariantOf: databaseType, Lifetime: kind.Rerun, Doc: "A database on this machine, with its migrations.",
 	Props: databaseTable, Default: databaseKind.WithDefaults, Check: databaseKind.CheckAll, Prepare: prepareMigrations, Files: databaseKind.Files,
-	API: kind.API{Source: source},
+	API: kind.API{Source: source, Calls: []string{"miniflare.Ask", "miniflare.Do"}},
 	Read: func(ctx context.Context, s databaseSite, live *keptHere) error {
 		if s.Dev == nil || live.Props.Migrations == "" && s.Want.Migrations == "" {
 			return nil

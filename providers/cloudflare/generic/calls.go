@@ -58,7 +58,7 @@ func (c calls) path(at address) string {
 // all are the operations that objects of the type are handled by.
 func (c calls) all() []*schema.Operation {
 	var all []*schema.Operation
-	for _, op := range []*schema.Operation{c.Create, c.Read, c.Update, c.Patch, c.Delete, c.List} {
+	for _, op := range []*schema.Operation{c.Create, c.Read, c.Update, c.Patch, c.Delete, c.List, c.Token} {
 		if op != nil {
 			all = append(all, op)
 		}
@@ -148,6 +148,15 @@ func (c calls) get(ctx context.Context, cloud contract.Cloud, at address) (objec
 		return nil, err
 	case have == nil, have["deleted_at"] != nil && have["deleted_at"] != "":
 		return nil, fmt.Errorf("%w: %s is deleted", reconcile.ErrAbsent, c.Name)
+	case c.Token == nil:
+		return c.within(at, have), nil
+	}
+	answer, err = send(ctx, cloud, c.Token, c.path(at)+"/"+schema.TokenAttr, nil)
+	switch {
+	case err == nil:
+		have[schema.TokenAttr] = inside(c.Token, answer)
+	case cloud.Classify(err) != reconcile.Denied: // it takes the permission to write, which a plan need not have
+		return nil, absent(err)
 	}
 	return c.within(at, have), nil
 }

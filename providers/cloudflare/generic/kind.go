@@ -193,6 +193,9 @@ func (k *kind) mutable() []string {
 			all = append(all, name)
 		}
 	}
+	if k.Token != nil { // another secret makes another one
+		all = append(all, schema.TokenAttr)
+	}
 	return all
 }
 

@@ -1,6 +1,9 @@
 package generic
 
 import (
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
 	"net/http"
 	"os"
 	"regexp"
@@ -14,6 +17,7 @@ import (
 	"github.com/athanor-dev/athanor/providers/cloudflare/generic/schema"
 	"github.com/athanor-dev/athanor/providers/kindtest"
 	"github.com/athanor-dev/athanor/reconcile"
+	"github.com/athanor-dev/athanor/reconcile/props"
 	"github.com/athanor-dev/athanor/reconcile/tree"
 )
 
@@ -208,5 +212,57 @@ func TestAdopts(t *testing.T) {
 		if err != nil || look.Absent || look.Identity != d.last.Identity {
 			t.Errorf("%s: %+v, %v", id, look.Identity, err)
 		}
+	}
+}
+
+// TestTunnelToken: the token that cloudflared runs with is an attribute of a tunnel, secret, and another one with another secret.
+func TestTunnelToken(t *testing.T) {
+	for _, name := range []string{"cloudflare.zerotrust.Tunnel", "cloudflare.zerotrust.WarpConnector"} {
+		d := settled(t, name, obj{})
+		text, err := base64.StdEncoding.DecodeString(fmt.Sprint(d.last.Attrs["token"]))
+		if err != nil {
+			t.Fatalf("the token of %s is %v: %v", name, d.last.Attrs["token"], err)
+		}
+		var token struct {
+			Account string `json:"a"`
+			Tunnel  string `json:"t"`
+			Secret  []byte `json:"s"`
+		}
+		if err := json.Unmarshal(text, &token); err != nil || token.Account != d.server.Account || token.Tunnel != d.last.Attrs["id"] || len(token.Secret) < 32 {
+			t.Errorf("the token of %s says %s (%v)", name, text, err)
+		}
+		attrs, err := d.kind.Spec().Attrs()
+		if err != nil || !slices.ContainsFunc(attrs, func(f props.Field) bool { return f.Path == "token" && f.Secret }) {
+			t.Errorf("the token of %s is no secret (%v)", name, err)
+		}
+		d.server.Inject(cloudflaretest.Fault{Op: "ZeroTrust.Get*Token", Kind: cloudflaretest.Deny, Times: -1})
+		look, err := d.kind.Look(t.Context(), d.job(obj{}))
+		if err != nil || len(look.Steps) > 0 || look.Attrs["token"] != d.last.Attrs["token"] {
+			t.Errorf("who may only read %s sees %v, %v (%v)", name, look.Steps, look.Attrs["token"], err)
+		}
+	}
+}
+
+// TestForwarding: the status of a redirect is a number, as Cloudflare's own clients send it, although the description has it as text.
+func TestForwarding(t *testing.T) {
+	whole, err := Kind("cloudflare.pagerules.Rule")
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := cloudflaretest.Start(t)
+	server.AddZone(server.Account, zoneName)
+	props := obj{
+		"zone": zoneName, "priority": int64(1), "status": "active",
+		"targets": list{obj{"target": "url", "constraint": obj{"operator": "matches", "value": "old.example.com/*"}}},
+		"actions": list{obj{"id": "forwarding_url", "value": obj{"url": "https://example.com/$1", "status_code": int64(301)}}},
+	}
+	out := server.Settled(t, whole, props, nil)
+	job := server.Job(t, whole, props, &out)
+	if look, err := whole.Look(t.Context(), job); err != nil || len(look.Steps) > 0 {
+		t.Errorf("observed again: %v (%v)", look.Steps, err)
+	}
+	status := server.Objects("/zones/" + textAt(out.Attrs, schema.ZoneID) + "/pagerules")[0]["actions"].(list)[0].(obj)["value"].(obj)["status_code"]
+	if status != float64(301) {
+		t.Errorf("the status is %v", status)
 	}
 }

@@ -135,6 +135,9 @@ func (k *kind) observe(ctx context.Context, s site) (live, error) {
 	if err != nil {
 		return live{}, err
 	}
+	if k.Token != nil && have[schema.TokenAttr] == nil && s.Last != nil {
+		have[schema.TokenAttr] = (*s.Last)[schema.TokenAttr]
+	}
 	return k.seen(have, zone), nil
 }
 

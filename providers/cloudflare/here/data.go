@@ -38,7 +38,7 @@ func (s Store) Remove(dev *reconcile.Dev, dir string, m reconcile.Mark, id strin
 			errs = append(errs, err)
 		}
 	}
-	return errors.Join(append(errs, tidy(data))...)
+	return errors.Join(append(errs, tidied(dev, data))...)
 }
 
 // RemoveObjects deletes what the Durable Objects of a Worker hold.
@@ -57,7 +57,7 @@ func RemoveObjects(dev *reconcile.Dev, dir string, m reconcile.Mark, worker stri
 			errs = append(errs, os.RemoveAll(filepath.Join(data, objects, class.Name())))
 		}
 	}
-	return errors.Join(append(errs, tidy(data))...)
+	return errors.Join(append(errs, tidied(dev, data))...)
 }
 
 // RemoveInstances deletes what the instances of a Workflow have kept.
@@ -67,7 +67,7 @@ func RemoveInstances(dev *reconcile.Dev, dir string, m reconcile.Mark, workflow 
 		return nil
 	}
 	err := os.RemoveAll(filepath.Join(data, instances, "miniflare-workflows-"+workflow))
-	return errors.Join(err, tidy(data))
+	return errors.Join(err, tidied(dev, data))
 }
 
 // instances is the folder of Workflows, each in one of its own.
@@ -76,17 +76,30 @@ const instances = "workflows"
 // objects is the folder of Durable Objects, each class in one of its own.
 const objects = "do"
 
-// tidy removes the folders that are empty now. When nothing of a stage keeps anything any more, the rest goes as well: what
-// miniflare remembers for itself.
-func tidy(data string) error {
+// tidied removes the folders that are empty now. In a session the runtime works in the folder of the stage, which goes when the session ends.
+func tidied(dev *reconcile.Dev, data string) error {
+	empty := emptied(data)
+	if dev != nil || !empty {
+		return nil
+	}
+	return removeRest(data)
+}
+
+// emptied removes the folders of stores that are empty, and reports whether nothing of the stage keeps anything any more.
+func emptied(data string) bool {
 	for _, s := range []Store{KV(), D1(), R2(), {folder: objects}, {folder: instances}} {
 		if s.object != "" {
 			os.Remove(filepath.Join(data, s.folder, s.object)) // something may be in it
 		}
 		if err := os.Remove(filepath.Join(data, s.folder)); err != nil && !errors.Is(err, os.ErrNotExist) {
-			return nil //nolint:nilerr // something is in it
+			return false // something is in it
 		}
 	}
+	return true
+}
+
+// removeRest removes what miniflare remembers for itself of a stage.
+func removeRest(data string) error {
 	err := errors.Join(os.RemoveAll(miniflare.StateOf(data)), os.RemoveAll(data))
 	os.Remove(filepath.Dir(data)) // other stages may be there
 	return err

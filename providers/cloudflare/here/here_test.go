@@ -220,7 +220,7 @@ func TestAddressStays(t *testing.T) {
 		t.Errorf("it answers at %s, where somebody else listens", other.URL)
 	}
 	data, _ := dataOf(p.Dev, p.Dir, p.Owner)
-	if err := os.WriteFile(filepath.Join(data, ports), []byte("{"), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(data, Ports), []byte("{"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	if w := next(); w.URL == "" {

@@ -68,7 +68,7 @@ func Of(s kind.Facts) (*Session, error) {
 	})
 }
 
-// End ends everything that runs.
+// End ends everything that runs. Where there is no Worker any more, and nothing keeps anything, the folder of the stage goes too.
 func (s *Session) End(context.Context) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -83,6 +83,9 @@ func (s *Session) End(context.Context) error {
 		errs = append(errs, log.Close())
 	}
 	clear(s.logs)
+	if len(s.workers) == 0 && emptied(s.data) {
+		errs = append(errs, removeRest(s.data))
+	}
 	return errors.Join(errs...)
 }
 
@@ -240,13 +243,13 @@ func (s *Session) set(ctx context.Context, server *miniflare.Server, w Worker) (
 	return w, err
 }
 
-// ports is the file that has the ports of the Workers, by name, for sessions to come. It lies beside what they keep.
-const ports = "ports.json"
+// Ports is the file that has the ports of the Workers, by name, for sessions to come. It lies beside what they keep.
+const Ports = "ports.json"
 
 // ports are those of the sessions before; none where that cannot be read: a Worker then answers elsewhere.
 func (s *Session) ports() map[string]int {
 	known := map[string]int{}
-	text, err := os.ReadFile(filepath.Join(s.data, ports))
+	text, err := os.ReadFile(filepath.Join(s.data, Ports))
 	if err != nil || json.Unmarshal(text, &known) != nil {
 		return map[string]int{}
 	}
@@ -265,7 +268,7 @@ func (s *Session) keepPort(known map[string]int, w Worker) {
 	}
 	known[w.Name] = port
 	if text, err := json.Marshal(known); err == nil {
-		_ = os.WriteFile(filepath.Join(s.data, ports), text, 0o600)
+		_ = os.WriteFile(filepath.Join(s.data, Ports), text, 0o600)
 	}
 }
 

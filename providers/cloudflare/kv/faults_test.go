@@ -152,3 +152,23 @@ func TestCheck(t *testing.T) {
 		}
 	}
 }
+
+// TestKeyQuota: when the free plan lists no more keys today, a namespace is read as before, and counts as one with keys: it is deleted with
+// permission alone.
+func TestKeyQuota(t *testing.T) {
+	s, kind := cloudflaretest.Start(t), namespaceKind.Erase()
+	out := s.Settled(t, kind, obj{}, nil)
+	s.LimitKeyLists(1)
+	for range 2 {
+		s.Settled(t, kind, obj{}, &out)
+	}
+	job := s.Job(t, kind, nil, &out)
+	if err := kind.Delete(t.Context(), job); !errors.Is(err, reconcile.ErrHoldsData) {
+		t.Errorf("a deletion: %v", err)
+	}
+	job = s.Job(t, kind, nil, &out)
+	job.MayDelete = true
+	if err := kind.Delete(t.Context(), job); err != nil || len(titles(t, s)) > 0 {
+		t.Errorf("a deletion with permission: %v", err)
+	}
+}

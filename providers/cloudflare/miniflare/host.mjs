@@ -27,6 +27,11 @@ if (!found) {
   process.exit(1);
 }
 const { Miniflare, Log, LogLevel } = await import(pathToFileURL(found.path));
+
+// Workers have Node's modules without a flag from this compatibility date on. A runtime that is older than that needs the flags.
+// https://developers.cloudflare.com/changelog/post/2026-08-04-nodejs-compat-default/
+const nodeDefault = "2026-08-04";
+const needsFlags = createRequire(found.path)("workerd").compatibilityDate < nodeDefault;
 tell({ version: found.version });
 
 class Quiet extends Log {
@@ -41,6 +46,12 @@ class Quiet extends Log {
 // begin makes an instance that answers, or fails with what the runtime says about the code.
 const begin = async (id, options) => {
   for (const worker of options.workers) {
+    const flags = worker.compatibilityFlags ?? [];
+    if (needsFlags && worker.compatibilityDate >= nodeDefault) {
+      for (const flag of ["nodejs_compat", "nodejs_compat_v2"]) {
+        if (!flags.includes(flag) && !flags.includes("no_" + flag)) flags.push(flag);
+      }
+    }
     worker.modules = worker.modules.map((m) => ({ ...m, contents: Buffer.from(m.contents ?? "", "base64") }));
   }
   let said = "";

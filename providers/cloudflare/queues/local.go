@@ -26,7 +26,8 @@ type consumerHere = kind.Kept[ConsumerProps, Consumer]
 // localConsumer is known to the session alone, since it is the Worker that has it there.
 var localConsumer = &kind.StateKind[ConsumerProps, Consumer]{
 	Type: here.Type(consumerType), LocalVariantOf: consumerType, Lifetime: kind.InDev, Doc: "A consumer of a queue on this machine.",
-	Props: consumerTable, Default: consumerKind.WithDefaults, Check: here.Lax(consumerKind.CheckAll, "queue"), API: kind.API{Source: source},
+	Props: consumerTable, Default: consumerKind.WithDefaults, Check: here.Lax(consumerKind.CheckAll, "queue"),
+	API: kind.API{Source: source, Calls: []string{"miniflare.Consume"}},
 	Read: func(_ context.Context, s consumerSite, live *consumerHere) error {
 		if s.Dev == nil {
 			return reconcile.ErrAbsent

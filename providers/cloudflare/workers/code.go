@@ -272,18 +272,24 @@ func (c *Code) files(ctx context.Context, work reconcile.Workspace, date string,
 // names without "node:" too, https://developers.cloudflare.com/workers/configuration/compatibility-flags/#nodejs-compatibility-flag.
 const bareNames = "2024-09-23"
 
+// nodeDefault is the compatibility date from which nodejs_compat and nodejs_compat_v2 are on, each unless no_ before its name turns it off:
+// https://developers.cloudflare.com/changelog/post/2026-08-04-nodejs-compat-default/.
+const nodeDefault = "2026-08-04"
+
 // nodeModules are what the runtime has of Node's, by the flags and the date. What is not known yet may say so.
 func nodeModules(date string, flags []string) []string {
 	has := func(flag string) bool {
 		return slices.ContainsFunc(flags, func(f string) bool { return f == flag || token.Has(f) })
 	}
-	switch bare := has("nodejs_compat_v2"); {
-	case !bare && !has("nodejs_compat"):
+	from := func(begins string) bool { return date >= begins || token.Has(date) }
+	isOn := func(flag string) bool { return has(flag) || from(nodeDefault) && !slices.Contains(flags, "no_"+flag) }
+	switch bare := isOn("nodejs_compat_v2"); {
+	case !bare && !isOn("nodejs_compat"):
 		if has("nodejs_als") {
 			return []string{"node:async_hooks"}
 		}
 		return nil
-	case !bare && date < bareNames && !token.Has(date):
+	case !bare && (!from(bareNames) || slices.Contains(flags, "no_nodejs_compat_v2")):
 		return []string{"node:*"}
 	}
 	return append([]string{"node:*"}, strings.Fields(`_tls_common _tls_wrap assert assert/strict async_hooks buffer

@@ -120,8 +120,8 @@ func TestNodeByDate(t *testing.T) {
 		"hooks.js": `import { AsyncLocalStorage } from "node:async_hooks"; export default AsyncLocalStorage;`,
 	}
 	for _, of := range []struct {
-		date, flag string
-		runs       []string
+		date, flags string
+		runs        []string
 	}{
 		{"2026-01-01", "nodejs_compat", []string{"bare.js", "prefixed.js", "hooks.js"}},
 		{"2024-09-22", "nodejs_compat", []string{"prefixed.js", "hooks.js"}},
@@ -129,11 +129,15 @@ func TestNodeByDate(t *testing.T) {
 		{"", "nodejs_compat", []string{"prefixed.js", "hooks.js"}},
 		{"2026-01-01", "nodejs_als", []string{"hooks.js"}},
 		{"2026-01-01", "url_standard", nil},
+		{"2026-08-03", "", nil},
+		{"2026-08-04", "", []string{"bare.js", "prefixed.js", "hooks.js"}},
+		{"2026-08-04", "no_nodejs_compat_v2", []string{"prefixed.js", "hooks.js"}},
+		{"2026-08-04", "no_nodejs_compat no_nodejs_compat_v2", nil},
 	} {
 		for name := range files {
-			_, err := madeOn(t, of.date, files, Code{Bundle: name}, of.flag)
+			_, err := madeOn(t, of.date, files, Code{Bundle: name}, strings.Fields(of.flags)...)
 			if runs := slices.Contains(of.runs, name); (err == nil) != runs || err != nil && !isBuild(err) {
-				t.Errorf("%s on %q with %s: %v", name, of.date, of.flag, err)
+				t.Errorf("%s on %q with %q: %v", name, of.date, of.flags, err)
 			}
 		}
 	}

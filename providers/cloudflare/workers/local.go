@@ -73,7 +73,7 @@ var localWorker = &kind.StateKind[WorkerProps, Worker]{
 		return local.Logs(ctx, s.Facts, query)
 	},
 	Props: workerTable, Default: workerKind.WithDefaults, Check: workerKind.CheckAll, Prepare: prepareHere, Files: workerKind.Files,
-	API: kind.API{Source: source},
+	API: kind.API{Source: source, Calls: []string{"miniflare.Run", "miniflare.Stop", "local.StartProcess", "local.StopProcess"}},
 }
 
 func compareHere(d *kind.Diff[keptHere], want WorkerProps, live keptHere) {
@@ -138,9 +138,24 @@ func runHere(ctx context.Context, scope kind.Facts, name string, want WorkerProp
 			return out, err
 		}
 	}
-	parts, err := modules(want.Code, scope.Assets)
+	if err := load(&w, want, scope.Assets); err != nil {
+		was, runs := s.Find(name)
+		if !runs || len(scope.Assets) > 0 {
+			return out, err
+		}
+		// Nothing was prepared: only what it is bound to changes, as when a cycle is opened to be deleted.
+		w.Main, w.Modules, w.Assets, w.Digest = was.Main, was.Modules, was.Assets, was.Digest
+	}
+	ran, err := s.Run(ctx, w)
+	out.URL, out.ETag, out.VersionID = ran.URL, w.Digest, w.Digest
+	return out, err
+}
+
+// load gives a Worker what was prepared: modules and static files.
+func load(w *here.Worker, want WorkerProps, assets map[string]reconcile.Asset) error {
+	parts, err := modules(want.Code, assets)
 	if err != nil {
-		return out, err
+		return err
 	}
 	if want.Code == nil { // static files alone
 		parts = []module{{"index.js", esm, []byte(noCode)}}
@@ -151,16 +166,15 @@ func runHere(ctx context.Context, scope kind.Facts, name string, want WorkerProp
 		}
 		w.Modules = append(w.Modules, miniflare.Module{Name: m.name, Type: m.kind, Content: m.content})
 	}
-	if want.Assets != nil {
-		prepared, err := readPrepared(scope.Assets)
-		if err != nil {
-			return out, err
-		}
-		w.Assets = &miniflare.Assets{Directory: prepared.Directory, Config: want.Assets.config(prepared)}
+	if want.Assets == nil {
+		return nil
 	}
-	ran, err := s.Run(ctx, w)
-	out.URL, out.ETag, out.VersionID = ran.URL, w.Digest, w.Digest
-	return out, err
+	prepared, err := readPrepared(assets)
+	if err != nil {
+		return err
+	}
+	w.Assets = &miniflare.Assets{Directory: prepared.Directory, Config: want.Assets.config(prepared)}
+	return nil
 }
 
 // serve is the dev server that runs in the place of the code, nil without one.

@@ -118,4 +118,9 @@ func TestPackagesOfNode(t *testing.T) {
 	if user := ask(t, url+"/jwt")["user"]; user != float64(7) {
 		t.Errorf("the token tells %v", user)
 	}
+	// From this date on they run without the flag.
+	l.to(obj{"code": obj{"bundle": "index.ts", "rules": obj{".glsl": "text"}, "define": obj{"VERSION": "'1.3'"}}, "compatibilityDate": "2026-08-04"})
+	if have := fmt.Sprint(ask(t, l.Run(t, l.out.Identity)+"/legacy")); have != "map[said:hello in a/b, { deep: 1 }]" {
+		t.Errorf("without the flag it answers %s", have)
+	}
 }

@@ -20,7 +20,8 @@ type WorkerProps struct {
 	// CompatibilityDate says which behaviour of the runtime the code was written for, such as 2026-01-31. Without one the
 	// code runs as the first Workers did. Default: none, with assets alone; else it is required.
 	CompatibilityDate string `wire:"compatibility_date,call=PatchScriptScriptAndVersionSetting"`
-	// CompatibilityFlags turn single behaviours on and off, such as nodejs_compat. The order does not count. Default: none.
+	// CompatibilityFlags turn single behaviours on and off, such as nodejs_compat, which is on from the compatibility date 2026-08-04
+	// on. The order does not count. Default: none.
 	CompatibilityFlags []string `prop:"set" wire:"compatibility_flags,call=PatchScriptScriptAndVersionSetting"`
 	// Env is what the code finds in its environment, by name: text, a number, a truth or a list as it is, secrets as they are
 	// referred to, and {kv: …}, {r2: …}, {d1: …}, {queue: …}, {service: …} and the like, which have the fields of

@@ -26,22 +26,28 @@ func settingBody(setting string, value any) map[string]any {
 	return map[string]any{"value": value}
 }
 
-// valueOf reads a setting.
-func valueOf(ctx context.Context, cloud kind.Cloud, zoneID, setting string) (any, error) {
+// valueOf reads a setting, and whether the plan of the zone offers to change it.
+func valueOf(ctx context.Context, cloud kind.Cloud, zoneID, setting string) (value any, offered bool, err error) {
 	var answer struct {
-		Value   any
-		Enabled any
+		Value    any
+		Enabled  any
+		Editable *bool
 	}
 	if err := cloudflare.Send(ctx, cloud, http.MethodGet, settingPath(zoneID, setting), nil, &answer); err != nil {
-		return nil, err
+		return nil, false, err
 	}
+	offered = answer.Editable == nil || *answer.Editable
 	if setting == recommender {
-		return answer.Enabled, nil
+		return answer.Enabled, offered, nil
 	}
-	return tree.Of(answer.Value)
+	value, err = tree.Of(answer.Value)
+	return value, offered, err
 }
 
-var errNoSetting = errors.New("a setting is found by its zone and its id")
+var (
+	errNoSetting  = errors.New("a setting is found by its zone and its id")
+	errNotOffered = errors.New("the plan of the zone does not offer the setting, which cannot be changed")
+)
 
 // observeSetting reads a setting. Without state it is ours when it says what is declared; with state it is missing when it
 // says again what it said before.
@@ -64,7 +70,8 @@ func observeSetting(ctx context.Context, s settingSite) (liveSetting, error) {
 		return live, err
 	}
 	live.zone = z
-	if live.value, err = valueOf(ctx, s.Cloud, z.ID, live.setting); err != nil {
+	offered := true
+	if live.value, offered, err = valueOf(ctx, s.Cloud, z.ID, live.setting); err != nil {
 		return live, cloudflare.Absent(err)
 	}
 	if s.Want.Value == nil || s.ID != "" && s.Last == nil {
@@ -73,6 +80,8 @@ func observeSetting(ctx context.Context, s settingSite) (liveSetting, error) {
 	have := declared(s.Want.Value, live.value)
 	switch {
 	case tree.Equal(have, s.Want.Value):
+	case !offered:
+		return live, reconcile.WithHint(fmt.Errorf("%w: %s of %s", errNotOffered, live.setting, z.Name), "take the declaration away, or change the plan of the zone")
 	case s.Last == nil:
 		return live, fmt.Errorf("%w: it has another value", reconcile.ErrAbsent)
 	case live.before != "" && string(tree.Canonical(have)) == live.before:
@@ -87,7 +96,7 @@ func createSetting(ctx context.Context, s settingSite) (Setting, error) {
 	if err != nil {
 		return Setting{}, err
 	}
-	live, err := valueOf(ctx, s.Cloud, z.ID, s.Want.Setting)
+	live, _, err := valueOf(ctx, s.Cloud, z.ID, s.Want.Setting)
 	if err != nil {
 		return Setting{}, err
 	}
@@ -111,7 +120,7 @@ func deleteSetting(ctx context.Context, s settingSite) error {
 	if err != nil {
 		return err
 	}
-	live, err := valueOf(ctx, s.Cloud, string(s.Last.ZoneID), s.Last.Setting)
+	live, _, err := valueOf(ctx, s.Cloud, string(s.Last.ZoneID), s.Last.Setting)
 	if err != nil {
 		return err
 	}

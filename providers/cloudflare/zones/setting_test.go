@@ -222,3 +222,24 @@ func TestBadSettings(t *testing.T) {
 		}
 	}
 }
+
+// TestNotOffered: a setting that the plan of the zone does not offer is refused when it is read, before anything is changed. One that is as
+// declared is let be, and with a larger plan the setting is set.
+func TestNotOffered(t *testing.T) {
+	l := newLife(t)
+	_, err := l.kind.Look(t.Context(), l.Job(t, l.kind, l.declared("polish", "lossy"), nil))
+	if !errors.Is(err, errNotOffered) || len(reconcile.Hints(err)) != 1 {
+		t.Errorf("in the free plan: %v", err)
+	}
+	if status, refusal := l.TryWith(t, http.MethodPatch, "/zones/"+l.zone+"/settings/polish", nil, obj{"value": "lossy"}); status != http.StatusBadRequest {
+		t.Errorf("the server answers %d %v", status, refusal)
+	}
+	if l.Settled(t, l.kind, l.declared("polish", "off"), nil); len(l.Wrote()) > 0 {
+		t.Errorf("it is as declared, and %v is made", l.Wrote())
+	}
+	l.SetPlan(l.zone, "pro")
+	l.Settled(t, l.kind, l.declared("polish", "lossy"), nil)
+	if value := shownSetting(t, l.Server, l.zone, "polish"); value != "lossy" {
+		t.Errorf("in a larger plan it is %v", value)
+	}
+}

@@ -43,8 +43,17 @@ func (t *Type) Attrs() []props.Field {
 			Path: tree.Path("").Key(name), Go: name, Type: "string", Secret: t.SecretAt(tree.Path(name)), Doc: "It is shown at creation alone, and kept sealed in state.",
 		})
 	}
+	if t.Token != nil {
+		all = append(all, props.Field{
+			Path: TokenAttr, Go: TokenAttr, Type: "string", Secret: true,
+			Doc: "The token that a connector runs with, as in cloudflared tunnel run --token. It is read with the object, and kept sealed in state.",
+		})
+	}
 	return all
 }
+
+// TokenAttr is the attribute that holds the token of [Overlay.Token].
+const TokenAttr = "token"
 
 // PathAttrs are the attributes that are the variable parts of an object's path, in their order.
 func (t *Type) PathAttrs() []string {

@@ -3,6 +3,8 @@ package schema
 import (
 	"encoding/json"
 	"reflect"
+	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -82,5 +84,12 @@ func (n *Node) UnmarshalJSON(data []byte) error {
 	if data[0] == '"' {
 		return json.Unmarshal(data, &n.Types)
 	}
-	return json.Unmarshal(data, (*short)(n))
+	if err := json.Unmarshal(data, (*short)(n)); err != nil {
+		return err
+	}
+	// The generator of the descriptions writes a choice of numbers, such as the status of a redirect, as a choice of texts.
+	if n.Types == "s" && len(n.Enum) > 0 && !slices.ContainsFunc(n.Enum, func(word string) bool { _, err := strconv.Atoi(word); return err != nil }) {
+		n.Types = "sn"
+	}
+	return nil
 }

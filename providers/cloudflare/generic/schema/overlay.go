@@ -27,6 +27,8 @@ type Overlay struct {
 	Data string
 	// Ready says when an object can be used. Nil: at once.
 	Ready *Ready
+	// Token reads the token that a connector of the object runs with, at "/token" below the object's path. Nil: it has none.
+	Token *Operation
 	// Note is a sentence for the documentation. Page is where Cloudflare documents the type.
 	Note, Page string
 }

@@ -1,6 +1,10 @@
 package schema
 
-import "github.com/athanor-dev/athanor/reconcile/tree"
+import (
+	"net/http"
+
+	"github.com/athanor-dev/athanor/reconcile/tree"
+)
 
 const docs = "https://developers.cloudflare.com/"
 
@@ -112,14 +116,21 @@ var overlays = map[string]Overlay{
 	"cloudflare.zerotrust.GatewayList": {Unordered: paths("items"), Immutable: paths("type")},
 	"cloudflare.zerotrust.Tunnel": {
 		Immutable: paths("config_src"), Hidden: paths("tunnel_secret"), Secret: paths("tunnel_secret"),
-		Page: docs + "cloudflare-one/connections/connect-networks/",
+		Token: tokenBy("ZeroTrust.GetTunnelCloudflaredToken"),
+		Page:  docs + "cloudflare-one/connections/connect-networks/",
 	},
 	"cloudflare.zerotrust.TunnelConfiguration": {
 		Note: "It is for tunnels whose config_src is cloudflare.", Page: docs + "cloudflare-one/connections/connect-networks/",
 	},
 	"cloudflare.zerotrust.TunnelRoute":    {TagMost: 100, Page: docs + "cloudflare-one/connections/connect-networks/private-net/"},
 	"cloudflare.zerotrust.HostnameRoute":  {TagMost: 100},
+	"cloudflare.zerotrust.WarpConnector":  {Token: tokenBy("ZeroTrust.GetTunnelWarpConnectorToken")},
 	"cloudflare.zerotrust.VirtualNetwork": {TagMost: 256, Page: docs + "cloudflare-one/connections/connect-networks/private-net/"},
+}
+
+// tokenBy reads the token of a tunnel. It has one by itself.
+func tokenBy(operation string) *Operation {
+	return &Operation{Name: operation, Method: http.MethodGet, Inside: "result"}
 }
 
 func paths(all ...string) []tree.Path {
