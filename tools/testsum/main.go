@@ -15,7 +15,6 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"runtime"
 	"strings"
 )
 
@@ -52,13 +51,9 @@ type options struct {
 // the processor.
 const garbage = "GOGC"
 
-// packages is how many packages are built and tested at a time: more than there are processors, since many wait for an emulator, or for
-// time to pass, for most of theirs.
-func packages(processors int) int { return processors + (processors+1)/2 }
-
 // run gives the exit code of go test, or 1 when it passed and something else is wrong.
 func run(o options, out io.Writer) (int, error) {
-	args := []string{"test", "-json", fmt.Sprintf("-p=%d", packages(runtime.NumCPU()))}
+	args := []string{"test", "-json"}
 	if o.cpu {
 		self, err := os.Executable()
 		if err != nil {
