@@ -26,14 +26,14 @@ func (x *Index) Shed(n *Node) {
 	case n.Plan.Action == Create && n.Entry == nil && n.Look.Absent && !Acts(n.Spec):
 		n.DropJob()
 	case n.Plan.Action == Unchanged && n.Entry != nil && !x.Outdated(n):
-		n.shareValues()
+		shareValues(n)
 		n.Look.DropLive()
 		n.DropJob()
 	}
 }
 
 // shareValues lets an entry have the very values that it is equal to: the declared props, and the attributes that reading showed.
-func (n *Node) shareValues() {
+func shareValues(n *Node) {
 	e := n.Entry
 	if len(e.Props) > 0 && tree.Equal(e.Props, n.Job.Props) {
 		e.Props = n.Job.Props
