@@ -20,7 +20,7 @@ import (
 func TestClientsAreLinkedByTheCall(t *testing.T) {
 	functions := functionsOf(t, built(t))
 	for client, unused := range map[string]string{
-		"sqs": "PurgeQueue", "sns": "Publish", "dynamodb": "PutItem", "iam": "CreateUser", "lambda": "ListLayers",
+		"sqs": "PurgeQueue", "sns": "Publish", "dynamodb": "PutItem", "iam": "CreateUser", "lambda": "CreateCodeSigningConfig",
 		"route53": "CreateHealthCheck", "eventbridge": "CreateArchive", "apigatewayv2": "CreateVpcLink", "resourcegroupstaggingapi": "UntagResources",
 	} {
 		of := "github.com/aws/aws-sdk-go-v2/service/" + client + ".(*Client)."

@@ -23,7 +23,7 @@ type putInput struct {
 	Value          string
 	Type           string  `json:",omitempty"`
 	Tier           string  `json:",omitempty"`
-	KeyId          *string `json:",omitempty"`
+	KeyId          *string `json:",omitempty"` //nolint:staticcheck // props name the members of calls as the API does
 	Description    *string `json:",omitempty"`
 	AllowedPattern *string `json:",omitempty"`
 	DataType       *string `json:",omitempty"`
@@ -44,9 +44,10 @@ type parameter struct {
 
 // metadata is what a parameter comes with.
 type metadata struct {
-	Name, Tier                         string
-	KeyId, Description, AllowedPattern *string
-	Policies                           []struct{ PolicyText string }
+	Name, Tier                  string
+	KeyID                       *string `json:"KeyId"`
+	Description, AllowedPattern *string
+	Policies                    []struct{ PolicyText string }
 }
 
 // filter says which parameters DescribeParameters shows.

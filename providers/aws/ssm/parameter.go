@@ -431,7 +431,7 @@ func shownBy(p parameter, meta metadata, tags map[string]string) (live liveParam
 		Policies: meta.policies(),
 	}
 	if p.Type == secure {
-		shown.KeyId, live.attrs.SecureValue = meta.KeyId, token.Secret(p.Value)
+		shown.KeyId, live.attrs.SecureValue = meta.KeyID, token.Secret(p.Value)
 	} else { // what is secret in the cloud is never shown beside what is not
 		live.attrs.Value = p.Value
 	}

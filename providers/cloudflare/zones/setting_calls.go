@@ -70,8 +70,9 @@ func observeSetting(ctx context.Context, s settingSite) (liveSetting, error) {
 		return live, err
 	}
 	live.zone = z
-	offered := true
-	if live.value, offered, err = valueOf(ctx, s.Cloud, z.ID, live.setting); err != nil {
+	value, offered, err := valueOf(ctx, s.Cloud, z.ID, live.setting)
+	live.value = value
+	if err != nil {
 		return live, cloudflare.Absent(err)
 	}
 	if s.Want.Value == nil || s.ID != "" && s.Last == nil {
