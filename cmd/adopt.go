@@ -3,6 +3,8 @@ package cmd
 import (
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/athanor-dev/athanor/cmd/cli"
 	"github.com/athanor-dev/athanor/cmd/render"
@@ -69,7 +71,9 @@ func (a *app) adopt(c *cli.Context) error {
 	case c.Bool("finish"):
 		return a.adoptFinish(c)
 	case c.IsSet("only"), c.IsSet("out"), c.IsSet("go"):
-		return hint(errors.New("--only, --out and --go go with --from"), "athanor adopt --from wrangler.jsonc --out .")
+		of := []string{"--only", "--out", "--go"}
+		given := slices.DeleteFunc(of, func(flag string) bool { return !c.IsSet(flag[2:]) })
+		return hint(fmt.Errorf("%s: goes with --from", strings.Join(given, ", ")), "athanor adopt --from wrangler.jsonc --out .")
 	case c.Bool("scan"):
 		return a.scan(c)
 	case c.IsSet("kind"), c.IsSet("write"):

@@ -26,17 +26,20 @@ func checkReads(t T, s Suite) {
 		if watch.reads == 0 && (there || s.Unfindable == "") {
 			t.Errorf("there = %v: a look makes no call through reconcile.Through", there)
 		}
-		for at := range watch.reads {
+		for at, read := range watch.calls {
+			_, without := s.MayBeDenied[read.String()]
 			for _, class := range []reconcile.Class{reconcile.Denied, reconcile.Throttled, reconcile.Transient} {
-				d.failedLook(class, at+1)
+				d.failedLook(class, at+1, without && class == reconcile.Denied)
 			}
-			d.failedSettle(at + 1)
+			if !without {
+				d.failedSettle(at + 1)
+			}
 		}
 	}
 }
 
-// failedLook looks with one read failing.
-func (d *driver) failedLook(class reconcile.Class, at int) {
+// failedLook looks with one read failing. Without: it is one that the kind does without.
+func (d *driver) failedLook(class reconcile.Class, at int, without bool) {
 	d.t.Helper()
 	fault := d.s.Fault(class)
 	if fault == nil {
@@ -53,6 +56,9 @@ func (d *driver) failedLook(class reconcile.Class, at int) {
 	watch.failRead, watch.fault = at, fault
 	look, err := d.look(d.s.Base)
 	switch {
+	case without && err != nil:
+		d.t.Errorf("read %d failed (%s), which is to be done without: %v", at, class, err)
+	case without && !look.Absent:
 	case err == nil && look.Absent:
 		d.t.Errorf("read %d failed (%s), and the look says absent", at, class)
 	case err == nil:

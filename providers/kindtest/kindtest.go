@@ -68,6 +68,8 @@ type Suite struct {
 	// Fault is an error that the provider classifies as that class, nil where it has none. Denied, Throttled
 	// and Transient are asked for.
 	Fault func(reconcile.Class) error
+	// MayBeDenied are reads, as Service.Operation, that the kind does without where it has no permission for them, each with the reason.
+	MayBeDenied map[string]string
 	// Secrets are paths of text that may hold a secret, beside those that are secret by type.
 	Secrets []tree.Path
 	// Silent are props whose change alone is no difference, and Steady the paths that nothing in the world can

@@ -89,7 +89,10 @@ func (s suite) withEdit(t *testing.T) (kindtest.Suite, edits) {
 	out := kindtest.Suite{
 		Kind: whole, Base: s.base, Variants: s.variants, Silent: maps.Clone(s.silent), Steady: maps.Clone(s.steady),
 		Open: map[tree.Path]string{}, Unreadable: map[tree.Path]string{}, Alias: map[tree.Path]tree.Path{},
-		Others: s.others, Fault: cloudflaretest.FaultOf("Turnstile"),
+		Others: s.others, Fault: cloudflaretest.FaultOf("Turnstile"), MayBeDenied: map[string]string{},
+	}
+	if k.Token != nil {
+		out.MayBeDenied[k.Token.Name] = "the token of a connector takes the permission to write, which a plan need not have"
 	}
 	if out.Steady == nil {
 		out.Steady = map[tree.Path]string{}
