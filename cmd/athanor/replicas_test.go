@@ -148,7 +148,7 @@ func client(ctx context.Context, all *balancer, token string, n int, told func(i
 		id := fmt.Sprintf("r%d", run)
 		journal, err := statestore.Begin(ctx, store, stage, statestore.Claim{Run: id, TTL: 2 * time.Minute})
 		if err != nil {
-			return count, err
+			return count, fmt.Errorf("begin %s: %w", id, err)
 		}
 		defer journal.Close()
 		for i := 0; i < 10 || i < 200 && more(); i++ {
@@ -158,13 +158,13 @@ func client(ctx context.Context, all *balancer, token string, n int, told func(i
 				{Number: 1, State: statestore.Live, Kind: "k", Place: statestore.Place{Provider: "p"}, Identity: address},
 			}}}}
 			if err := journal.Commit(ctx, change); err != nil {
-				return count, err
+				return count, fmt.Errorf("commit in %s: %w", id, err)
 			}
 			count, events = count+1, i+1
 			told(count)
 		}
 		if err := journal.Finish(ctx, statestore.Succeeded, nil); err != nil {
-			return count, err
+			return count, fmt.Errorf("finish %s: %w", id, err)
 		}
 		found, err := store.Events(ctx, stage, id, 0, 0)
 		if err != nil || len(found) != events {
