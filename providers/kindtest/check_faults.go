@@ -58,7 +58,7 @@ func (d *driver) failedLook(class reconcile.Class, at int, without bool) {
 	switch {
 	case without && err != nil:
 		d.t.Errorf("read %d failed (%s), which is to be done without: %v", at, class, err)
-	case without && !look.Absent:
+	case without && !look.Absent: // as it should be
 	case err == nil && look.Absent:
 		d.t.Errorf("read %d failed (%s), and the look says absent", at, class)
 	case err == nil:

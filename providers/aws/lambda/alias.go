@@ -219,18 +219,18 @@ func createAlias(ctx context.Context, s aliasSite) (Alias, error) {
 // before it.
 func compareAlias(d *kind.Diff[liveAlias], want AliasProps, live liveAlias) {
 	concurrency := func() {
-		have := live.have.ProvisionedConcurrency
-		switch failed := live.provision == types.ProvisionedConcurrencyStatusEnumFailed; {
-		case failed && d.Made("provisionedConcurrency"):
-			reconcile.Value(d, "provisionedConcurrency", any(want.ProvisionedConcurrency), any("failed: "+live.why), onAlias("PutProvisionedConcurrencyConfig",
-				func(context.Context, *sdk.Client, *string, aliasOn) error {
-					return fmt.Errorf("%w: %s", errFailed, live.why)
-				}))
-		case failed:
-			reconcile.Value(d, "provisionedConcurrency", any(want.ProvisionedConcurrency), any("failed: "+live.why), provision(want.ProvisionedConcurrency))
-		default:
-			reconcile.Value(d, "provisionedConcurrency", want.ProvisionedConcurrency, have, provision(want.ProvisionedConcurrency))
+		const path = "provisionedConcurrency"
+		set := provision(want.ProvisionedConcurrency)
+		if live.provision != types.ProvisionedConcurrencyStatusEnumFailed {
+			reconcile.Value(d, path, want.ProvisionedConcurrency, live.have.ProvisionedConcurrency, set)
+			return
 		}
+		if d.Made(path) { // it was tried in this run
+			set = onAlias("PutProvisionedConcurrencyConfig", func(context.Context, *sdk.Client, *string, aliasOn) error {
+				return fmt.Errorf("%w: %s", errFailed, live.why)
+			})
+		}
+		reconcile.Value(d, path, any(want.ProvisionedConcurrency), any("failed: "+live.why), set)
 	}
 	if want.ProvisionedConcurrency == nil {
 		concurrency()
