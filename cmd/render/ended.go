@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/athanor-dev/athanor/engine"
-	"github.com/athanor-dev/athanor/reconcile"
 	"github.com/athanor-dev/athanor/statestore"
 )
 
@@ -81,9 +80,6 @@ func (s Style) causes(w io.Writer, end Ending) {
 			if !s.narrow() {
 				line += "  " + s.paint(dim, e.Kind)
 			}
-			if isFinal(e) {
-				took += ", not retryable"
-			}
 			s.write(w, line+"  "+s.paint(red, string(e.Action)+" failed")+s.paint(dim, " after "+took), 6)
 		}
 		for line := range strings.SplitSeq(cause(e), "\n") {
@@ -103,17 +99,6 @@ func (s Style) causes(w io.Writer, end Ending) {
 			}
 			s.write(w, "      "+s.paint(dim, where+line), 8)
 		}
-	}
-}
-
-// isFinal reports whether the same call fails again until somebody changes something. Other failures were retried for as long as there
-// was time, or did not come from the service.
-func isFinal(e engine.Event) bool {
-	switch e.Class {
-	case reconcile.Denied, reconcile.Invalid, reconcile.Quota:
-		return true
-	default:
-		return false
 	}
 }
 

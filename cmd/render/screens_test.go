@@ -479,7 +479,6 @@ func run(x render.Screen, clock *clock, shot func(string), last engine.Status) *
 		switch e.Status = last; last {
 		case engine.StatusFailed:
 			e.Error, e.Hint, e.Cause = refusal, "raise the quota of the account, or set memory to 3008 or less", "c1"
-			e.Class = reconcile.Invalid
 		case engine.StatusInterrupted:
 			e.Note = "interrupted while LastUpdateStatus is InProgress; the next run completes it"
 		default:
