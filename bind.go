@@ -25,7 +25,7 @@ type binding struct {
 // by key; a key is used once for each target, unless the row is the same. Where the prop is a map the row goes
 // under its key; where rows have a field Sid that is unset, it becomes the key.
 //
-// Binding is for whoever writes constructors: orders.Grant(fn, sqs.Send) is a Bind on fn.
+// Binding is for authors of constructors: orders.Grant(fn, sqs.Send) is a Bind on fn.
 func (s *Stack) Bind(target any, key string, row any) {
 	at, by := s.files.calling()
 	addresses, err := addressesOf(target)

@@ -106,9 +106,9 @@ func attributes[A any](s *Stack, address, source string) A {
 	return a
 }
 
-// Read looks at something that the stack uses and does not own: it is read in every plan, and never written,
-// marked or deleted. by is an identity as text, or a P that names the thing: by its given name, or by
-// properties that exactly one thing has.
+// Read reads an object that the stack uses and does not own: it is read in every plan, and never written,
+// tagged or deleted. by is an identity as text, or a P that names the object: by its given name, or by
+// properties that exactly one object has.
 func Read[P, A any](s *Stack, k reconcile.Declared[P, A], name string, by any) A {
 	r := engine.Read{Address: s.Address(name), Source: s.files.caller()}
 	if r.Kind = typeOf(k); r.Kind == "" {

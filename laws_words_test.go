@@ -1,12 +1,14 @@
 package athanor_test
 
 import (
+	"cmp"
 	"fmt"
 	"go/ast"
 	"go/token"
 	"io/fs"
 	"os"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -62,6 +64,61 @@ func wordLaw(tree []source) []breach {
 	return out
 }
 
+// userDirs begin the directories of the packages that a program imports. What they say of props is also what `athanor kinds` and the
+// pages of kinds print.
+var userDirs = []string{"asset", "providers", "reconcile/kind", "reconcile/props"}
+
+// docLaw: the comments of what users import are in the words of the field. A comment may begin with the name that it explains.
+func docLaw(tree []source) []breach {
+	var out []breach
+	for _, s := range tree {
+		dir := s.dir()
+		imported := dir == "." || slices.ContainsFunc(userDirs, func(d string) bool { return dir == d || strings.HasPrefix(dir, d+"/") })
+		if !imported || s.test() || s.harness() || s.generated() || strings.Contains(dir, "internal") {
+			continue
+		}
+		check := func(doc *ast.CommentGroup, names ...*ast.Ident) {
+			if doc == nil || len(names) > 0 && len(exported(names)) == 0 {
+				return
+			}
+			text := doc.Text()
+			for _, name := range names {
+				text = strings.TrimPrefix(text, name.Name+" ")
+			}
+			if word, use := privateWord(code.ReplaceAllString(docLink.ReplaceAllString(text, ""), "")); word != "" {
+				out = append(out, breach{s.path, fmt.Sprintf("%s says %q: say %s", s.at(doc), word, use)})
+			}
+		}
+		check(s.ast.Doc)
+		ast.Inspect(s.ast, func(n ast.Node) bool {
+			switch d := n.(type) {
+			case *ast.FuncDecl:
+				if exportedReceiver(d) {
+					check(d.Doc, d.Name)
+				}
+				return false
+			case *ast.GenDecl:
+				for _, spec := range d.Specs {
+					switch sp := spec.(type) {
+					case *ast.TypeSpec:
+						check(cmp.Or(sp.Doc, d.Doc), sp.Name)
+						return sp.Name.IsExported()
+					case *ast.ValueSpec:
+						check(cmp.Or(sp.Doc, d.Doc), sp.Names...)
+					}
+				}
+			case *ast.Field:
+				check(d.Doc, d.Names...)
+			}
+			return true
+		})
+	}
+	return out
+}
+
+// docLink is a name in a comment that leads to its own.
+var docLink = regexp.MustCompile(`\[[A-Za-z.]+\]`)
+
 // code is what a page shows and does not say: fenced blocks, inline code and the targets of links.
 var code = regexp.MustCompile("(?s)```.*?```|`[^`]*`|\\]\\([^)]*\\)")
 
@@ -80,7 +137,7 @@ func pageBreaches(path, page string) []breach {
 // TestPagesAreInPlainWords holds the documentation to the words of the field.
 func TestPagesAreInPlainWords(t *testing.T) {
 	pages := 0
-	for _, pattern := range []string{"README.md", "docs/*.md", "docs/decisions/*.md"} {
+	for _, pattern := range []string{"README.md", "docs/*.md", "docs/*/*.md", "bench/README.md", "examples/*/README.md", "ci/*/*.md"} {
 		paths, err := fs.Glob(os.DirFS("."), pattern)
 		if err != nil {
 			t.Fatal(err)
@@ -99,6 +156,15 @@ func TestPagesAreInPlainWords(t *testing.T) {
 	if pages < 10 {
 		t.Errorf("found %d pages: the laws must be read at the root of the repository", pages)
 	}
+}
+
+func TestDocLaw(t *testing.T) {
+	const text = "// Package aws is a thing.\npackage aws\n\n" +
+		"// Mark is the owner tag, see [Marked].\ntype Mark struct {\n\t// Name marks it.\n\tName string\n\t// own things.\n\town int\n}\n\n" +
+		"// Gone is `gone`, whoever asks.\nfunc Gone() {}\n\n// hidden is gone.\nfunc hidden() {}\n"
+	expect(t, docLaw(read(t, "providers/aws/x.go", text)), `says "thing"`, `says "marks"`, `says "whoever"`)
+	expect(t, docLaw(read(t, "engine/x.go", text)))
+	expect(t, docLaw(read(t, "providers/aws/internal/x/x.go", text)))
 }
 
 func TestWordLaw(t *testing.T) {

@@ -63,7 +63,7 @@ func DeletedWith(other any) Option {
 	}
 }
 
-// RenamedFrom names earlier addresses, whole ones: what is on record there is moved, not made again.
+// RenamedFrom names earlier addresses, whole ones: what state holds there is moved, not created again.
 func RenamedFrom(addresses ...string) Option {
 	return func(d *declaration) {
 		for _, a := range addresses {
@@ -75,7 +75,7 @@ func RenamedFrom(addresses ...string) Option {
 	}
 }
 
-// Adopt takes over the object with this identity, whoever owns it; "*" takes what is found by name and is nobody's.
+// Adopt takes over the object with this identity, of any owner; "*" takes what is found by name and has no owner tag.
 func Adopt(id string) Option {
 	return func(d *declaration) {
 		switch {
@@ -118,7 +118,7 @@ func (d *declaration) paths(option string, texts []string) []tree.Path {
 	return paths
 }
 
-// DeleteFirst deletes the old thing before the new one is made.
+// DeleteFirst deletes the old object before the new one is created.
 func DeleteFirst() Option { return func(d *declaration) { d.options.DeleteFirst = true } }
 
 // AllowReplace gives leave to replace what holds users' data.

@@ -39,7 +39,7 @@ func inForeign(tool, where string) RefOption {
 	}
 }
 
-// Ref is an output of another stack: what its last deploy recorded in the same stage, unless options say otherwise.
+// Ref is an output of another stack: what its last deploy wrote to state in the same stage, unless options say otherwise.
 // The output may go on as a path into a value: "zones.eu" or "subnets[0]". It is known at plan. A secret output stays
 // secret, and the key of the other stage must be at hand. What is missing is an *engine.PeerError.
 func (s *Stack) Ref(stack, output string, from ...RefOption) string {

@@ -144,7 +144,7 @@ func (s *Stack) forwarded(kind string, props map[string]any) map[string]any {
 	return reconcile.Forwarded(s.forwards[family], s.settings[family], props)
 }
 
-// Forget lets go of addresses that the program no longer declares: their resources stay, unmanaged. Addresses
+// Forget removes addresses from state that the program no longer declares: their objects stay, unmanaged. Addresses
 // are whole, whatever the scope.
 func (s *Stack) Forget(addresses ...string) {
 	at := s.files.caller()

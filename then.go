@@ -10,7 +10,7 @@ import (
 
 // Then is what f makes of a value once it is known: the door to logic on attributes. The value is an attribute,
 // text with references, or a struct, list or map of these. f must answer the same for the same value, and must
-// not touch the world. What comes of a secret is secret. A graph with a Then needs its program.
+// not touch the cloud. What comes of a secret is secret. A graph with a Then needs its program.
 //
 //	port := athanor.Then(s, db.Port, func(p int) (athanor.Int, error) { return athanor.Num(int64(p + 1)), nil })
 func Then[In any, Out ~string](s *Stack, value any, f func(In) (Out, error)) Out {

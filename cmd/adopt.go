@@ -9,6 +9,7 @@ import (
 	"github.com/athanor-dev/athanor/cmd/cli"
 	"github.com/athanor-dev/athanor/cmd/render"
 	"github.com/athanor-dev/athanor/engine"
+	"github.com/athanor-dev/athanor/engine/graph"
 )
 
 func (a *app) adoptCommand() *cli.Command {
@@ -126,12 +127,18 @@ func (a *app) scan(c *cli.Context) error {
 
 // writeThings prints the YAML of what was chosen.
 func (a *app) writeThings(s *session, found *engine.Scan, wanted []string) error {
+	missing := slices.DeleteFunc(slices.Clone(wanted), func(id string) bool {
+		return slices.ContainsFunc(found.Things, func(t engine.Thing) bool {
+			return t.Props != nil && (t.Identity == id || t.Name == id || t.Address == id || graph.Match(id, t.Identity))
+		})
+	})
+	if len(missing) > 0 {
+		return hint(fmt.Errorf("nothing was found as %q", missing), "`athanor adopt --scan` lists what is there; --kind looks for further kinds")
+	}
 	chosen, text, err := render.ThingsYAML(s.graph, found)
 	switch {
 	case err != nil:
 		return err
-	case len(chosen) == 0:
-		return hint(fmt.Errorf("nothing was found as %q", wanted), "`athanor adopt --scan` lists what is there; --kind looks for further kinds")
 	case a.asJSON:
 		a.json(map[string]any{"things": chosen})
 		return nil

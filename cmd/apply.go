@@ -31,6 +31,7 @@ func (s *session) apply(c *cli.Context, p *engine.Plan) error {
 			fmt.Fprintln(a.err)
 		}
 		progress = render.NewProgress(a.screen(a.err), p)
+		progress.Approved(s.planID)
 		s.engine.Events = progress.Event
 	}
 	ended := s.traced(c)

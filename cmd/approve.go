@@ -157,7 +157,7 @@ func (s *session) readApproved(ctx context.Context, id string) error {
 	if plan.State != wire.PlanApproved && plan.State != wire.PlanUsed {
 		return hint(fmt.Errorf("%w: plan %s is %s", engine.ErrNotApproved, id, plan.State), "athanor approve "+id+", by somebody else")
 	}
-	s.reviewed = review
+	s.reviewed, s.planID = review, id
 	store.UsePlan(id)
 	return nil
 }

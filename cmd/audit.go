@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/athanor-dev/athanor/cmd/cli"
+	"github.com/athanor-dev/athanor/cmd/render"
 	"github.com/athanor-dev/athanor/statestore/remote"
 	"github.com/athanor-dev/athanor/statestore/remote/wire"
 )
@@ -195,7 +196,11 @@ func export(ctx context.Context, store *remote.Store, r *auditReading, path stri
 		return err
 	}
 	var added bytes.Buffer // written when all of it was checked
-	r.each = func(entry *wire.AuditEntry) error { return json.NewEncoder(&added).Encode(entry) }
+	r.each = func(entry *wire.AuditEntry) error {
+		line, err := json.Marshal(entry)
+		added.Write(append(render.SafeJSON(line), '\n'))
+		return err
+	}
 	if err := r.from(ctx, store); err != nil {
 		return err
 	}

@@ -156,11 +156,7 @@ func (p *project) engine(
 	if err != nil {
 		return nil, err
 	}
-	if err := seen.Check(stage.String(), have); err != nil {
-		if p.older = acceptOlder; !p.older {
-			return nil, err
-		}
-	}
+	older := seen.Check(stage.String(), have)
 	place := keySources(ctx, stage, dir)
 	place.Stored = snap.Meta[keeper.RingFact]
 	find := seal.Find
@@ -170,6 +166,10 @@ func (p *project) engine(
 	key, err := find(place, cmp.Or(snap.KeyID, p.keyID))
 	if err != nil {
 		return nil, err
+	}
+	// A store that was lost and begun anew by a run that was cut shows less too. Like an accepted older one it does not know all.
+	if p.older = older != nil; p.older && !acceptOlder && !keeper.BegunSince(seen.Epoch, key, snap) {
+		return nil, older
 	}
 	ring, err := place.Newest()
 	if err != nil {
@@ -229,17 +229,18 @@ func (p *project) seenAt(stage statestore.Stage) seal.SeenAt {
 	return seal.SeenAt{Project: p.root, Stack: stage.Stack, Stage: stage.Name, Store: p.name}
 }
 
-// seen is how far a snapshot of a stage goes; nothing when the store has none.
+// seen is how far a snapshot of a stage goes; nothing while the store has no resource of it, whatever runs were cut in it:
+// planning then searches for all objects.
 func (p *project) seen(ctx context.Context, snap *statestore.Snapshot) (seal.Seen, error) {
-	var have seal.Seen
+	if snap.Serial == 0 {
+		return seal.Seen{}, nil
+	}
+	have := seal.Seen{Serial: snap.Serial}
 	if snap.LastRun != nil {
 		have.Epoch = snap.LastRun.Epoch
 	}
-	if have.Serial = snap.Serial; have.Serial == 0 && have.Epoch == 0 {
-		return have, nil
-	}
-	id, err := p.store.ID(ctx)
-	have.Store = id
+	var err error
+	have.Store, err = p.store.ID(ctx)
 	return have, err
 }
 

@@ -41,6 +41,8 @@ type session struct {
 	expires time.Time
 	// reviewed is the saved plan that a plan may not go beyond, nil for none.
 	reviewed *savedPlan
+	// planID is the id of the plan of the service that is deployed, "" for none.
+	planID string
 	// command is the run's name in the history, "" for that of the command itself; question is asked before a plan is
 	// applied, without the stage and the question mark.
 	command, question string

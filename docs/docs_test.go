@@ -3,6 +3,7 @@ package docs_test
 import (
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -117,6 +118,76 @@ func TestForty(t *testing.T) {
 	}
 	if points != 40 || lacking > mostLacking {
 		t.Errorf("%d points, of which athanor lacks %d; at most %d of 40", points, lacking, mostLacking)
+	}
+}
+
+// evidence names a test of each point that athanor has, whole or in part: file:function, or a script of the command.
+var evidence = map[int]string{
+	1:  "engine/announced_test.go:TestOnlyWhatWasAnnouncedIsDone",
+	2:  "engine/drift_test.go:TestDriftIsSeenAndRepaired",
+	3:  "cmd/render/screens_test.go:TestAllDrawn",
+	4:  "providers/aws/calls_test.go:TestCallsAreFew",
+	5:  "engine/plan_test.go:TestPlanWritesNothing",
+	6:  "engine/run_test.go:TestSavedPlans",
+	7:  "reviewed.txtar",
+	8:  "iam.txtar",
+	9:  "cmd/athanor/kill_test.go:TestKill",
+	10: "cmd/athanor/kill_local_test.go:TestKillHere",
+	11: "cmd/athanor/runs_test.go:TestStoppedPastItsLease",
+	12: "engine/run_test.go:TestFencedInMidRun",
+	13: "providers/conformance_test.go:TestReplacementsAgree",
+	14: "engine/engine_test.go:TestDataIsGuarded",
+	15: "engine/engine_test.go:TestFailureStopsDependentsAlone",
+	16: "reconcile/rate/limiter_test.go:TestControl",
+	17: "engine/simtest/proof_test.go:TestProof",
+	18: "cmd/athanor/postgres_test.go:TestRecordInADatabase",
+	20: "engine/plan_test.go:TestSecretsAreNowhere",
+	21: "rotate.txtar",
+	22: "runs.txtar",
+	23: "evaluate_test.go:TestHooksAndPolicies",
+	24: "stages.txtar",
+	25: "reap.txtar",
+	26: "untrusted.txtar",
+	27: "gomain.txtar",
+	29: "badinput.txtar",
+	30: "cmd/athanor/dev_go_test.go:TestDevOfAGoProgram",
+	31: "examples/house/lamps/lamp_test.go:TestLamp",
+	32: "examples/house/lamps/lamp_test.go:TestLamp",
+	33: "cmd/athanor/dev_test.go:TestDevDeploysEachSave",
+	34: "tools/release/install_test.go:TestInstall",
+	35: "examples/types/types_test.go:TestEveryUsedTypeHasAnExample",
+	36: "examples/templates/templates_test.go:TestWorkerFullstack",
+	37: "cmd/athanor/terraform_test.go:TestTerraformProvider",
+	38: "adopt.txtar",
+	39: "cmd/athanor/adopt_state_test.go:TestAdoptRealStates",
+}
+
+// TestFortyAreShown: each point that the comparison claims has a test, and no other point.
+func TestFortyAreShown(t *testing.T) {
+	page, err := docs.Page("comparison.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, row := range regexp.MustCompile(`(?m)^\| (\d+) \| [^|]+ \| (.) \|`).FindAllStringSubmatch(page, -1) {
+		point, err := strconv.Atoi(row[1])
+		if err != nil {
+			t.Fatal(err)
+		}
+		where, shown := evidence[point]
+		if claimed := row[2] != "○"; claimed != shown {
+			t.Errorf("point %d is %s and has the evidence %q", point, row[2], where)
+		}
+		if !shown {
+			continue
+		}
+		file, name, is := strings.Cut(where, ":")
+		if !is {
+			file = "cmd/athanor/testdata/script/" + where
+		}
+		text, err := os.ReadFile(filepath.Join("..", filepath.FromSlash(file)))
+		if err != nil || is && !strings.Contains(string(text), "\nfunc "+name+"(") {
+			t.Errorf("point %d: %s: %v", point, where, err)
+		}
 	}
 }
 

@@ -52,17 +52,19 @@ func hereLife(lost bool) []story {
 }
 
 // fault is what becomes of a run on this machine before its nth operation on a file: it is killed, or the power goes, and
-// with it what was not synced of the record and of the key.
+// with it what was not synced of the record and of the key. A record is lost after that, or before the run, which begins another one.
 type fault struct {
-	nth         int
-	power, lost bool
-	chance      *rand.Rand
+	nth               int
+	power, lost, anew bool
+	chance            *rand.Rand
 }
 
 func (f fault) String() string {
 	switch {
 	case f.power:
 		return fmt.Sprintf("power lost before operation %d", f.nth)
+	case f.anew:
+		return fmt.Sprintf("record deleted, killed before operation %d", f.nth)
 	case f.lost:
 		return fmt.Sprintf("killed before operation %d, record deleted", f.nth)
 	}
@@ -72,6 +74,9 @@ func (f fault) String() string {
 // cutHere runs a command until the fault. It gives the operation that did not come to be, "" when the command ended before.
 func (x *lived) cutHere(name string, f fault) string {
 	x.t.Helper()
+	if f.anew {
+		x.lose()
+	}
 	disk, err := tracetest.NewDisk(x.root)
 	if err != nil {
 		x.t.Fatal(err)
@@ -95,8 +100,8 @@ func (x *lived) cutHere(name string, f fault) string {
 		x.t.Fatalf("%s, %s: %s\n%s", name, f, describe(e.status), e.out)
 	}
 	switch {
-	case f.lost:
-		err = os.RemoveAll(filepath.Join(x.dir, ".athanor"))
+	case f.lost && !f.anew:
+		x.lose()
 	case f.power:
 		err = x.losePower(disk, f.chance)
 	}
@@ -218,7 +223,7 @@ func faults(counts []int, lost bool) [][]fault {
 				from, to := part*n/lives, (part+1)*n/lives
 				at, power = from+chance.IntN(max(to-from, 1)), (life+i)%2 == 0
 			}
-			f := fault{nth: at + 1, lost: lost, power: power && !lost}
+			f := fault{nth: at + 1, lost: lost, anew: lost && life%2 == 1, power: power && !lost}
 			f.chance = rand.New(rand.NewPCG(*killSeed, uint64(i)<<32|uint64(at)))
 			out[life] = append(out[life], f)
 		}

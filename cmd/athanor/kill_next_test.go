@@ -5,8 +5,6 @@ package main
 import (
 	"fmt"
 	"maps"
-	"os"
-	"path/filepath"
 	"slices"
 	"sync/atomic"
 	"testing"
@@ -40,29 +38,38 @@ type sequel struct {
 	cut    string // the program whose deploy is cut
 	next   string // the program of the command after the cut
 	verb   string
-	lost   bool // the state is deleted in between
+	state  string
 }
+
+// What becomes of the state.
+const (
+	kept       = ""
+	lostAfter  = "it is deleted after the run that is cut"
+	lostBefore = "it is deleted before the run that is cut, which begins another one"
+)
 
 func sequels() map[string]sequel {
 	return map[string]sequel{
-		"same":             {"", cutStack, cutStack, "deploy", false},
-		"destroy":          {"", cutStack, cutStack, "destroy", false},
-		"edited":           {"", cutStack, cutEdited, "deploy", false},
-		"moved":            {"", cutStack, cutMoved, "deploy", false},
-		"renamed":          {"", cutStack, cutRenamed, "deploy", false},
-		"removed":          {"", cutStack, without(cutStack, "note", "tree", "step", "sum"), "deploy", false},
-		"state lost":       {"", cutStack, cutStack, "deploy", true},
-		"update, destroy":  {cutStack, cutEdited, cutEdited, "destroy", false},
-		"update, reverted": {cutStack, cutEdited, cutStack, "deploy", false},
-		"update, moved":    {cutStack, cutEdited, cutMoved, "deploy", false},
-		"move, reverted":   {cutStack, cutMoved, cutStack, "deploy", false},
-		"move, destroy":    {cutStack, cutMoved, cutMoved, "destroy", false},
-		"update, removed":  {cutStack, cutEdited, without(cutStack, "note", "tree", "step", "sum"), "deploy", false},
+		"same":             {"", cutStack, cutStack, "deploy", kept},
+		"destroy":          {"", cutStack, cutStack, "destroy", kept},
+		"edited":           {"", cutStack, cutEdited, "deploy", kept},
+		"moved":            {"", cutStack, cutMoved, "deploy", kept},
+		"renamed":          {"", cutStack, cutRenamed, "deploy", kept},
+		"removed":          {"", cutStack, without(cutStack, "note", "tree", "step", "sum"), "deploy", kept},
+		"state lost":       {"", cutStack, cutStack, "deploy", lostAfter},
+		"lost, cut":        {cutStack, cutStack, cutStack, "deploy", lostBefore},
+		"lost, destroy":    {cutStack, cutStack, cutStack, "destroy", lostBefore},
+		"update, destroy":  {cutStack, cutEdited, cutEdited, "destroy", kept},
+		"update, reverted": {cutStack, cutEdited, cutStack, "deploy", kept},
+		"update, moved":    {cutStack, cutEdited, cutMoved, "deploy", kept},
+		"move, reverted":   {cutStack, cutMoved, cutStack, "deploy", kept},
+		"move, destroy":    {cutStack, cutMoved, cutMoved, "destroy", kept},
+		"update, removed":  {cutStack, cutEdited, without(cutStack, "note", "tree", "step", "sum"), "deploy", kept},
 	}
 }
 
 // TestKillHereNext kills a deploy before an operation on a file, and runs another command: the program was edited, reverted,
-// renamed or thinned out meanwhile, or the state of a first deploy is lost. The end is what that command leaves without the cut run, and a
+// renamed or thinned out meanwhile, or the state is lost, after the cut or before. The end is what that command leaves without the cut run, and a
 // destroy leaves nothing.
 func TestKillHereNext(t *testing.T) {
 	t.Parallel()
@@ -135,6 +142,9 @@ func (s sequel) begin(x *lived) {
 		x.program(s.before)
 		x.must("deploy")
 	}
+	if s.state == lostBefore {
+		x.lose()
+	}
 }
 
 // live goes through one case.
@@ -148,10 +158,8 @@ func (s sequel) live(t *testing.T, binary string, nth int, want []string, count 
 		return // it had ended before
 	}
 	count.Add(1)
-	if s.lost {
-		if err := os.RemoveAll(filepath.Join(x.dir, ".athanor")); err != nil {
-			t.Fatal(err)
-		}
+	if s.state == lostAfter {
+		x.lose()
 	}
 	x.program(s.next)
 	where := fmt.Sprintf("killed before operation %d (%s)", nth+1, at)

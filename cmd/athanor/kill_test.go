@@ -187,7 +187,8 @@ func describe(s syscall.WaitStatus) string {
 type cut struct {
 	kind awstest.Kind
 	nth  int
-	lost bool // the record is deleted afterwards
+	lost bool // the record is deleted: afterwards, or
+	anew bool // before the command, which begins another one
 }
 
 // instant is the kind of a cut at a system call.
@@ -195,7 +196,10 @@ const instant awstest.Kind = "system call"
 
 func (c cut) String() string {
 	s := fmt.Sprintf("%s %d", c.kind, c.nth)
-	if c.lost {
+	switch {
+	case c.anew:
+		s += ", record deleted before"
+	case c.lost:
 		s += ", record deleted"
 	}
 	return s
@@ -204,6 +208,9 @@ func (c cut) String() string {
 // kill runs a command and kills it. It reports false when the command ended before.
 func (x *lived) kill(name string, c cut) bool {
 	x.t.Helper()
+	if c.anew {
+		x.lose()
+	}
 	killed := false
 	if c.kind == instant {
 		e := x.traced(name, tracetest.Watch{Step: func(n int) tracetest.Order { return tracetest.Order{Kill: n == c.nth} }})
@@ -227,12 +234,18 @@ func (x *lived) kill(name string, c cut) bool {
 		armed.Disarm()
 	}
 	x.cloud.Quiet(x.t)
-	if c.lost {
-		if err := os.RemoveAll(filepath.Join(x.dir, ".athanor")); err != nil {
-			x.t.Fatal(err)
-		}
+	if c.lost && !c.anew {
+		x.lose()
 	}
 	return killed
+}
+
+// lose deletes the record.
+func (x *lived) lose() {
+	x.t.Helper()
+	if err := os.RemoveAll(filepath.Join(x.dir, ".athanor")); err != nil {
+		x.t.Fatal(err)
+	}
 }
 
 // sound fails when the store is damaged: by the database's own check, and by that of what is in it.
@@ -388,14 +401,14 @@ func plan(refs []reference, lost bool) [][]cut {
 		var all []cut
 		for n := range r.requests {
 			if !lost || slices.Contains(r.mutating, n+1) { // a read changes nothing: what is lost is lost the same
-				all = append(all, cut{awstest.Hold, n + 1, lost})
+				all = append(all, cut{awstest.Hold, n + 1, lost, false})
 			}
 			if n%3 == 0 {
-				all = append(all, cut{instant, 1 + chance.IntN(r.steps), lost})
+				all = append(all, cut{instant, 1 + chance.IntN(r.steps), lost, false})
 			}
 		}
 		for _, n := range r.mutating {
-			all = append(all, cut{awstest.HoldAnswer, n, lost})
+			all = append(all, cut{awstest.HoldAnswer, n, lost, false})
 		}
 		chance.Shuffle(len(all), func(a, b int) { all[a], all[b] = all[b], all[a] })
 		each[i], lives = all, max(lives, len(all))
@@ -412,7 +425,9 @@ func plan(refs []reference, lost bool) [][]cut {
 	out := make([][]cut, lives)
 	for n := range out {
 		for i := range refs {
-			out[n] = append(out[n], each[i][n%len(each[i])])
+			c := each[i][n%len(each[i])]
+			c.anew = lost && n%2 == 1
+			out[n] = append(out[n], c)
 		}
 	}
 	return out

@@ -25,6 +25,7 @@ type Progress struct {
 	mu      sync.Mutex
 	region  region
 	name    string // of the stage
+	plan    string // that the service holds and was approved, "" for none
 	needs   map[string][]string
 	local   map[string]bool // addresses of objects on this machine
 	pending map[string]bool // addresses of what has not begun
@@ -67,6 +68,13 @@ func NewProgress(screen Screen, plan *engine.Plan) *Progress {
 	}
 	p.until = screen.clock().Every(every, p.tick)
 	return p
+}
+
+// Approved names the plan of the service that is applied; the first line of the run names it too.
+func (p *Progress) Approved(plan string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.plan = clean(plan)
 }
 
 // Replan says that another plan is applied than the one that was announced.
@@ -196,7 +204,11 @@ func (p *Progress) Event(e engine.Event) {
 	default:
 	}
 	if p.screen.Size == nil {
-		p.plain(e.Time, p.screen.Style.plainLine(e, p.name, p.total, p.tag(e)))
+		line := p.screen.Style.plainLine(e, p.name, p.total, p.tag(e))
+		if e.Type == engine.EventRun && p.plan != "" {
+			line += ", plan " + p.plan
+		}
+		p.plain(e.Time, line)
 		return
 	}
 	if lines := p.screen.Style.lines(e, p.column, p.tag(e)); len(lines) > 0 {

@@ -18,23 +18,37 @@ import (
 // that read them.
 func (s Style) Rows(w io.Writer, rows []engine.RowView, now time.Time, holdsData func(kind string) bool) {
 	rows = cleaned(rows)
-	addresses, kinds, names := 0, 0, 0
+	addresses, kinds, ages := 0, 0, 0
+	age := func(g engine.GenerationView) string {
+		if s.Width == 0 || g.Written.IsZero() {
+			return ""
+		}
+		return statestore.Ago(now.Sub(g.Written)) + " ago"
+	}
 	for _, r := range rows {
 		addresses = max(addresses, columns(r.Address))
 		for _, g := range r.Generations {
-			kinds, names = max(kinds, columns(g.Kind)), max(names, columns(g.Identity))
+			kinds, ages = max(kinds, columns(g.Kind)), max(ages, columns(age(g)))
 		}
 	}
+	tail := func(g engine.GenerationView, ages int) string {
+		tail := ""
+		if g.State != statestore.Live && g.State != "" {
+			tail = "  (" + string(g.State) + ")"
+		}
+		if age := age(g); age != "" {
+			tail += "  " + strings.Repeat(" ", max(0, ages-columns(age))) + s.paint(dim, age)
+		}
+		if s.Width > 0 && holdsData(g.Kind) {
+			tail += "  holds data"
+		}
+		return tail
+	}
+	right := func(g engine.GenerationView) string { return tail(g, ages) }
+	widths := [3]int{addresses, kinds, s.identities(rows, addresses+kinds+4, right)}
 	for _, r := range rows {
 		for _, g := range r.Generations {
-			tail := ""
-			if s.Width > 0 && !g.Written.IsZero() {
-				tail = "  " + s.paint(dim, statestore.Ago(now.Sub(g.Written))+" ago")
-			}
-			if s.Width > 0 && holdsData(g.Kind) {
-				tail += "  holds data"
-			}
-			s.listed(w, r.Address, g, [3]int{addresses, kinds, names}, tail)
+			s.listed(w, r.Address, g, widths, right(g), tail(g, 0))
 		}
 		if r.Problem != "" {
 			s.write(w, pad(r.Address, addresses)+"  "+s.paint(red, "cannot be read: ")+r.Problem, rowHang)
@@ -48,11 +62,30 @@ func (s Style) Rows(w io.Writer, rows []engine.RowView, now time.Time, holdsData
 // rowHang is the indentation of what does not fit into the line of a resource.
 const rowHang = 4
 
-// listed writes the line of one generation, with a tail. Where the whole line does not fit, its kind and identity stand below the address.
-func (s Style) listed(w io.Writer, address string, g engine.GenerationView, widths [3]int, tail string) {
-	if g.State != statestore.Live && g.State != "" {
-		tail = "  (" + string(g.State) + ")" + tail
+// identities is the width of the column of identities: that of the widest one beside which the tail of every line has room. A longer
+// one pushes only its own tail to the right, or takes a line of its own.
+func (s Style) identities(rows []engine.RowView, before int, tail func(engine.GenerationView) string) int {
+	longest, most := 0, s.Width-before
+	for _, r := range rows {
+		for _, g := range r.Generations {
+			if after := columns(tail(g)); before+columns(g.Identity)+after <= s.Width {
+				most = min(most, s.Width-before-after)
+			}
+		}
 	}
+	for _, r := range rows {
+		for _, g := range r.Generations {
+			if n := columns(g.Identity); n <= most {
+				longest = max(longest, n)
+			}
+		}
+	}
+	return longest
+}
+
+// listed writes the line of one generation, with a tail. Where the whole line does not fit, its kind and identity stand below the
+// address and a short tail.
+func (s Style) listed(w io.Writer, address string, g engine.GenerationView, widths [3]int, tail, short string) {
 	line := pad(address, widths[0]) + "  " + pad(g.Kind, widths[1]) + "  " + g.Identity
 	aligned := pad(line, widths[0]+widths[1]+widths[2]+4)
 	if s.Width > 0 && tail != "" && columns(aligned+tail) <= s.Width {
@@ -62,7 +95,7 @@ func (s Style) listed(w io.Writer, address string, g engine.GenerationView, widt
 		s.write(w, strings.TrimRight(line, " "), rowHang)
 		return
 	}
-	s.write(w, address+tail, rowHang)
+	s.write(w, address+short, rowHang)
 	if line = strings.Repeat(" ", rowHang) + strings.TrimSpace(g.Kind+"  "+g.Identity); columns(line) <= s.Width {
 		s.write(w, line, rowHang)
 		return

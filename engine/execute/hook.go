@@ -147,7 +147,7 @@ func (w *worker) work(ctx context.Context, t *task, first preview, do func(conte
 	switch {
 	case err != nil:
 		ended(&e, err, calls.Mutated())
-		e.Cause = w.fail(n, action, err)
+		e.Cause, e.Class = w.fail(n, action, err), classOf(n, err)
 	case t.drop && n.Kept:
 		e.Action = plan.Unchanged
 	case waiting:

@@ -112,6 +112,14 @@ func endsWith(ctx context.Context) (context.Context, context.CancelFunc) {
 	return ctx, func() { close(done); watch.Wait(); cancel(nil) }
 }
 
+// classOf returns the class of the failure of a node's work, unknown for one that its provider did not answer with.
+func classOf(n *plan.Node, err error) reconcile.Class {
+	if class, given := reconcile.ClassGiven(err); given || n.Access == nil || n.Access.Cloud == nil || errors.Is(err, reconcile.ErrInterrupted) {
+		return class
+	}
+	return n.Access.Cloud.Classify(err)
+}
+
 // ended turns the error of a task into what its last event says. A task that was stopped before it changed or waited for
 // anything is not started.
 func ended(e *plan.Event, err error, changed bool) {

@@ -2,6 +2,8 @@ package plan
 
 import (
 	"time"
+
+	"github.com/athanor-dev/athanor/reconcile"
 )
 
 // EventType says what kind of thing happened. The set is documented and only grows.
@@ -49,6 +51,8 @@ type Event struct {
 	Hint  string `json:"hint,omitempty"`
 	// Cause is the same for all failures with one cause.
 	Cause string `json:"cause,omitempty"`
+	// Class is what the provider makes of a failure: denied, invalid and quota fail the same way until somebody changes something.
+	Class reconcile.Class `json:"class,omitempty"`
 	// Paths are what was changed.
 	Paths []string `json:"paths,omitempty"`
 	// Elapsed is in seconds.

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -11,27 +12,61 @@ import (
 
 // Choose selects the addresses that the options leave, of those declared and undeclared. Without an option that is all.
 func (x *Index) Choose(o PlanOptions, undeclared []*Node) (*Chosen, error) {
-	switch {
-	case o.Take != nil:
+	if o.Take != nil {
 		n, err := x.taker(o.Take.Address)
 		return &Chosen{Only: map[*Node]bool{n: true}}, err
-	case len(o.Target)+len(o.Exclude) > 0:
-		only, err := selection(slices.Concat(x.Sorted, undeclared), x.Nodes, o.Target, o.Exclude)
-		return &Chosen{Only: only}, err
-	default:
+	}
+	if len(o.Target)+len(o.Exclude)+len(o.Replace) == 0 {
 		return &Chosen{}, nil
 	}
+	all := slices.Concat(x.Sorted, undeclared)
+	var wrong []error
+	for _, glob := range idle(slices.Concat(o.Target, o.Exclude, o.Replace), all) {
+		err := fmt.Errorf("%q is neither declared nor in state", glob)
+		if strings.Contains(glob, "*") {
+			err = fmt.Errorf("%q matches nothing that is declared or in state", glob)
+		}
+		wrong = append(wrong, reconcile.WithHint(err, "`athanor graph` lists what is declared"))
+	}
+	if len(wrong) > 0 {
+		return nil, errors.Join(wrong...)
+	}
+	if len(o.Target)+len(o.Exclude) == 0 {
+		return &Chosen{}, nil
+	}
+	return &Chosen{Only: selection(all, x.Nodes, o.Target, o.Exclude)}, nil
+}
+
+// idle returns the globs that match no node. One of asterisks alone means everything, be that nothing.
+func idle(globs []string, all []*Node) []string {
+	return slices.DeleteFunc(slices.Clone(globs), func(glob string) bool {
+		return strings.Trim(glob, "*") == "" || slices.ContainsFunc(all, func(n *Node) bool { return graph.Match(glob, n.Address) })
+	})
+}
+
+// IdleWarnings name the globs that permit something, or put it into the cloud, and match no node. A run that is repeated may have
+// deleted what they matched: they are no errors.
+func IdleWarnings(o PlanOptions, declared, undeclared []*Node) []string {
+	var remote, warnings []string
+	if o.Dev != nil {
+		remote = o.Dev.Remote
+	}
+	if len(o.AllowDelete)+len(remote) == 0 {
+		return nil
+	}
+	all := slices.Concat(declared, undeclared)
+	for _, glob := range idle(o.AllowDelete, all) {
+		warnings = append(warnings, fmt.Sprintf("--allow-delete %s matches nothing that is declared or in state", glob))
+	}
+	for _, glob := range idle(remote, all) {
+		warnings = append(warnings, fmt.Sprintf("--remote %s matches nothing that is declared or in state", glob))
+	}
+	return warnings
 }
 
 // selection returns the nodes that globs of targets and exclusions leave. Targets come with what they need; an exclusion takes
 // along what needs it.
-func selection(all []*Node, at map[string]*Node, targets, excludes []string) (map[*Node]bool, error) {
-	for _, glob := range slices.Concat(targets, excludes) {
-		hit := slices.ContainsFunc(all, func(n *Node) bool { return graph.Match(glob, n.Address) })
-		if !hit && !strings.Contains(glob, "*") {
-			return nil, reconcile.WithHint(fmt.Errorf("%q is neither declared nor in state", glob), "`athanor graph` lists what is declared")
-		}
-	}
+func selection(all []*Node, at map[string]*Node, targets, excludes []string) map[*Node]bool {
 	selected := make(map[*Node]bool, len(all))
 	var include func(*Node)
 	include = func(n *Node) {
@@ -65,7 +100,7 @@ func selection(all []*Node, at map[string]*Node, targets, excludes []string) (ma
 			exclude(n)
 		}
 	}
-	return selected, nil
+	return selected
 }
 
 // Chosen says which addresses a plan is about.

@@ -247,6 +247,7 @@ func (w *Draft) document(ctx context.Context, p *plan.Plan, o outcome, digest fu
 	p.Summary.OutputsChanged = len(p.OutputChanges)
 	p.Warnings = slices.Concat(
 		plan.UnfollowedWarnings(w.Declared), w.discovered.retained(), plan.StoreWarnings(o.strangers), plan.RenameHints(w.Leftover, w.Declared), plan.KeptWarnings(o.left),
+		plan.IdleWarnings(w.Policy.PlanOptions, w.Declared, w.Leftover),
 	)
 	w.Planner.Warm.planned(p, w.Index)
 	p.Violations = violations(p, w.Graph.Funcs.Policies)

@@ -6,7 +6,7 @@ import (
 	"github.com/athanor-dev/athanor/reconcile"
 )
 
-// ARN names one thing of AWS, in all accounts and regions.
+// ARN names one object of AWS, in all accounts and regions.
 type ARN string
 
 // Parts are the fields of an [ARN].
@@ -45,7 +45,7 @@ func Partition(region string) string {
 	return "aws"
 }
 
-// On is what actions on a service's things are allowed on, for the things of a name: the ARN of one, which a name may be
+// On is what actions on a service's objects are allowed on, for the objects of a name: the ARN of one, which a name may be
 // already. kind stands before the name in ARNs, such as "function:".
 func On(service, kind string) func(place reconcile.Place, name string) []string {
 	return func(place reconcile.Place, name string) []string {
@@ -57,7 +57,7 @@ func On(service, kind string) func(place reconcile.Place, name string) []string 
 }
 
 // Global is the home of what a service has for a whole account and not by region: the region that such services are
-// steered from. It is one for each partition, so that a thing is the same wherever it is reached from.
+// steered from. It is one for each partition, so that an object is the same wherever it is reached from.
 func Global(reached reconcile.Place) reconcile.Place {
 	if home, ok := homes[Partition(reached.Region)]; ok {
 		reached.Region = home

@@ -18,7 +18,7 @@ import (
 // Classify says what to do about an error, by its code.
 func (c *Cloud) Classify(err error) reconcile.Class { return classOf(err) }
 
-// NotYet marks the error of a call on something that a read has just shown. The service's parts do not agree
+// NotYet classifies the error of a call on something that a read has just shown. The service's parts do not agree
 // about it yet, so that "absent" is to be asked again instead of believed. Other errors stay as they are.
 func NotYet(err error) error {
 	if classOf(err) == reconcile.Absent {
@@ -27,7 +27,7 @@ func NotYet(err error) error {
 	return err
 }
 
-// Busy marks an error as one that goes away by waiting.
+// Busy classifies an error as one that goes away by waiting.
 func Busy(err error) error { return reconcile.WithClass(err, reconcile.Busy) }
 
 // IsAbsent reports whether the service answered that there is none.

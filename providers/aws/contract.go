@@ -15,7 +15,7 @@ import (
 
 // EventuallyVisible is how long a read may be behind what was written, of every kind of which its service says no more. AWS
 // publishes no bound: reads were seen to be behind by seconds, of services too that are documented as consistent, since there
-// are caches and several regions behind some of them. Whoever believes a read sooner makes the same change again, or a second
+// are caches and several regions behind some of them. A run that believes a read sooner makes the same change again, or a second
 // object.
 const EventuallyVisible = 30 * time.Second
 

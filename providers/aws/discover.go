@@ -38,8 +38,8 @@ func discover(ctx context.Context, scope reconcile.Scope, services []Service) ([
 	return all, err
 }
 
-// Marked are the ARNs of what carries the mark of an address, in any generation. The tagging service shows them with
-// some delay, and deleted things for a while.
+// Marked are the ARNs of what carries the owner tag of an address, in any generation. The tagging service shows them with
+// some delay, and deleted objects for a while.
 func Marked(ctx context.Context, cloud reconcile.Cloud, mark reconcile.Mark) ([]ARN, error) {
 	return marked(ctx, cloud, "", mark)
 }

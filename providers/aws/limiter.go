@@ -57,7 +57,7 @@ func PermissionsArrive(cloud reconcile.Cloud) bool {
 	return time.Since(c.limits.granted[place.Account]) < permissionsArrive
 }
 
-// Propagating marks the error of a call that names a role as one that waiting may mend, while [PermissionsArrive]: services
+// Propagating classifies the error of a call that names a role as one that waiting may mend, while [PermissionsArrive]: services
 // have one code for a role that they do not know yet, for a permission that it does not have yet, and for every mistake.
 func Propagating(cloud reconcile.Cloud, err error) error {
 	if classOf(err) == reconcile.Invalid && PermissionsArrive(cloud) {

@@ -18,20 +18,20 @@ func Foreign(id string, place reconcile.Place) error {
 	return fmt.Errorf("%w: %s, and not in %s", ErrForeign, id, place)
 }
 
-// Names is how the things of a kind are named.
+// Names is how the objects of a kind are named.
 type Names[A any] struct {
-	// Of is the name in recorded attributes.
+	// Of is the name in the attributes of the state.
 	Of func(A) string
-	// In is the name in what follows the account in an ARN. It may make something up of what names other things, whose ARN
+	// In is the name in what follows the account in an ARN. It may make something up of what names other objects, whose ARN
 	// is another one then.
 	In func(resource string) string
 	// Bare is the name in an identity that is no ARN. Nil: it is the name.
 	Bare func(id string) string
-	// ARN names a thing in a place.
+	// ARN names an object in a location.
 	ARN func(place reconcile.Place, name string) ARN
 }
 
-// NameOf is the name by which a thing is looked for: that on record, else that of the identity that somebody gave, which may
+// NameOf is the name by which an object is searched: that in state, else that of the identity that somebody gave, which may
 // be an ARN in the same place, since that is what people paste, else the physical name.
 func NameOf[P, A any](site kind.Site[P, A], names Names[A]) (string, error) {
 	switch {

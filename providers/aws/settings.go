@@ -14,11 +14,11 @@ import (
 	"github.com/athanor-dev/athanor/reconcile/props"
 )
 
-// Settings say where things live and who asks. All are optional: the SDK's usual chain of environment,
+// Settings say where objects live and who asks. All are optional: the SDK's usual chain of environment,
 // configuration files and roles answers what they leave open, with AWS_PROFILE, AWS_REGION,
 // AWS_ENDPOINT_URL, AWS_ENDPOINT_URL_SQS and its like, and AWS_CA_BUNDLE.
 type Settings struct {
-	// Region is where the things live, such as "eu-west-1". Default: that of AWS_REGION, or of the profile.
+	// Region is where the objects live, such as "eu-west-1". Default: that of AWS_REGION, or of the profile.
 	Region *string
 	// Profile names a profile of the shared configuration files. Default: AWS_PROFILE, or "default".
 	Profile *string
@@ -53,7 +53,7 @@ type AssumeRole struct {
 // Setting is one change of [Settings].
 type Setting func(map[string]any)
 
-// Region is where things live, such as "eu-west-1".
+// Region is where objects live, such as "eu-west-1".
 func Region(name string) Setting { return setting("region", name) }
 
 // Profile names a profile of the shared configuration files.
@@ -97,7 +97,7 @@ type Service struct {
 	Constructs map[string]athanor.Construct
 	// Filters are its resource types in the tagging service, such as "sqs" or "sns:topic".
 	Filters []string
-	// Everything: things of all types may be its own, so that discovery asks for all.
+	// Everything: objects of all types may be its own, so that discovery asks for all.
 	Everything bool
 	// Registry are the types of the public registry that its kinds stand for, with the kind of each.
 	Registry map[string]string

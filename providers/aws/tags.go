@@ -97,7 +97,7 @@ func CheckTags(author map[string]string) props.Errors {
 	return errs
 }
 
-// CompareTags states the tags of a thing, the author's and the mark's, under the path tags. put and drop are
+// CompareTags states the tags of an object, the author's and the owner tags, under the path tags. put and drop are
 // made in one go, and only as far as each is needed.
 func CompareTags[L any](d *reconcile.Diff[L], author, live map[string]string, name string,
 	put func(ctx context.Context, on reconcile.Update[L], tags map[string]string) error,

@@ -11,7 +11,7 @@ import (
 // Classify says what to do about an error, by its code.
 func (c *Cloud) Classify(err error) reconcile.Class { return classOf(err) }
 
-// NotYet marks the error of a call on something that a read has just shown. The service's parts do not agree about it
+// NotYet classifies the error of a call on something that a read has just shown. The service's parts do not agree about it
 // yet, so that "absent" is to be asked again instead of believed. Other errors stay as they are.
 func NotYet(err error) error {
 	if IsAbsent(err) {
@@ -20,7 +20,7 @@ func NotYet(err error) error {
 	return err
 }
 
-// Taken marks the error of a change to what something else has already, such as a name: looking again does not help.
+// Taken classifies the error of a change to what something else has already, such as a name: reading again does not help.
 // Other errors stay as they are.
 func Taken(err error) error {
 	if classOf(err) == reconcile.Exists {
@@ -29,7 +29,7 @@ func Taken(err error) error {
 	return err
 }
 
-// Invalid marks an error as one that only the author can make go away.
+// Invalid classifies an error as one that only the author can make go away.
 func Invalid(err error) error { return reconcile.WithClass(err, reconcile.Invalid) }
 
 // IsAbsent reports whether the service answered that there is none.

@@ -11,10 +11,10 @@ import (
 	"github.com/athanor-dev/athanor/reconcile"
 )
 
-// Settings say where things live and who asks. All are optional: the environment answers what they leave open, with
+// Settings say where objects live and who asks. All are optional: the environment answers what they leave open, with
 // the names that Cloudflare's own tools use.
 type Settings struct {
-	// Account is where things live: its id (32 hexadecimal digits) or its name. Default: CLOUDFLARE_ACCOUNT_ID, or the
+	// Account is where objects live: its id (32 hexadecimal digits) or its name. Default: CLOUDFLARE_ACCOUNT_ID, or the
 	// only account that the token reaches. The account of a profile goes before these.
 	Account *string
 	// TokenEnv names the environment variable that holds the API token. Default: CLOUDFLARE_API_TOKEN.
@@ -34,7 +34,7 @@ const (
 // Setting is one change of [Settings].
 type Setting func(map[string]any)
 
-// Account is where things live, by id or by name.
+// Account is where objects live, by id or by name.
 func Account(idOrName string) Setting { return setting("account", idOrName) }
 
 // TokenEnv names the environment variable that holds the API token.

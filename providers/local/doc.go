@@ -1,4 +1,4 @@
-// Package local offers things of the machine that deploys: files, folders, commands, and plain values.
+// Package local offers resources of the machine that deploys: files, folders, commands, and plain values.
 //
 // It knows how to write a file so that readers see the old one or the new one whole, which files of a
 // folder are its own, and how to run a command so that nothing of it outlives a cancel. It does not know

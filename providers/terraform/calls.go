@@ -62,7 +62,7 @@ type DiagnosticsError struct {
 	Diagnostics    []Diagnostic
 }
 
-// Diagnostic is one thing that a provider says.
+// Diagnostic is one message of a provider.
 type Diagnostic struct {
 	// Path is the attribute that it is about, "" for the whole.
 	Path            tree.Path

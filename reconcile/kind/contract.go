@@ -162,7 +162,7 @@ type Named[P, L any] struct {
 	// Rule is what names may be: generated names are shaped by it, and given names are checked against it. Nil: the author gives
 	// each name, in a prop that is required, and Check says what it may be (a path, a domain).
 	Rule func(P) NameRule
-	// In is the rule as generated names are shaped by it in a location, for names that the service counts or marks by where
+	// In is the rule as generated names are shaped by it in a location, for names that the service counts or signs by where
 	// they are. Nil: the rule is the same everywhere.
 	In func(rule NameRule, location Location) NameRule
 	// Live is the name of an observed object: a given name that differs replaces it. Nil: the kind compares the name itself,

@@ -19,7 +19,7 @@ import (
 	"github.com/athanor-dev/athanor/reconcile/tree"
 )
 
-// FieldError is one thing that is wrong with a prop. It never holds the value.
+// FieldError is one mistake in a prop. It never holds the value.
 type FieldError struct {
 	Path    tree.Path
 	Problem string
@@ -34,7 +34,7 @@ func (e *FieldError) Error() string {
 	return string(e.Path) + ": " + e.Problem
 }
 
-// Errors are all the things that are wrong with a struct's props.
+// Errors are all mistakes in a struct's props.
 type Errors []*FieldError
 
 func (e Errors) Error() string {

@@ -19,6 +19,10 @@ import (
 // headFact is the name of the fact that holds the head.
 const headFact = Prefix + "head"
 
+// begunFact is the name of the fact that holds the epoch of the run that wrote the first commit of a state. The head authenticates
+// it like every fact.
+const begunFact = Prefix + "begun"
+
 // head authenticates a whole state: a MAC over what the state holds, its serial, its key and the epoch that wrote it.
 //
 // What the state holds is a set of elements (rows by address, facts by name), each with a tag: a keyed pseudorandom

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"strconv"
 	"sync"
 
 	"github.com/athanor-dev/athanor/statestore"
@@ -46,6 +47,7 @@ func (s *Whole) Load(ctx context.Context, stage statestore.Stage) (*statestore.S
 		return nil, err
 	}
 	delete(snap.Meta, headFact)
+	delete(snap.Meta, begunFact) // it says something of this store, and goes to no other one
 	return snap, nil
 }
 
@@ -88,6 +90,17 @@ func (s *Whole) prove(snap *statestore.Snapshot, found *contents) error {
 	return tampered
 }
 
+// BegunSince reports whether the key proves that the state of a snapshot was begun after an epoch: that its first commit in this
+// store was written by a later run. A copy of a state that was there in that epoch never is. It is false of a state that cannot
+// be read whole, or that an older version began.
+func BegunSince(epoch uint64, key *seal.Key, snap *statestore.Snapshot) bool {
+	begun, err := strconv.ParseUint(string(snap.Meta[begunFact]), 10, 64)
+	if err != nil || begun <= epoch || len(snap.Meta[headFact]) == 0 || len(snap.Damaged)+len(snap.DamagedFacts) > 0 {
+		return false
+	}
+	return check(contentsOf(key, snap), snap) == nil
+}
+
 // Rekey goes on with another ring. The next commit authenticates the state under its newest key.
 func (s *Whole) Rekey(ring *seal.Key) {
 	s.mu.Lock()
@@ -111,12 +124,16 @@ func (s *Whole) Commit(ctx context.Context, lease statestore.Lease, batch states
 	if err != nil {
 		return statestore.Lease{}, err
 	}
-	next := base.after(batch, lease, snap)
 	facts := maps.Clone(batch.Meta)
 	if facts == nil {
 		facts = map[string][]byte{}
 	}
-	facts[headFact], batch.Meta = next.head(s.stage), facts
+	batch.Meta = facts
+	if base.serial == 0 && len(base.tags) == 0 {
+		facts[begunFact] = strconv.AppendUint(nil, lease.Epoch, 10)
+	}
+	next := base.after(batch, lease, snap)
+	facts[headFact] = next.head(s.stage)
 	done, err := s.Store.Commit(ctx, lease, batch)
 	if err != nil {
 		return done, err

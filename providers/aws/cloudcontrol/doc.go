@@ -3,7 +3,7 @@
 //
 // One kind is made of each type's schema (package registry) when it is asked for. It knows how what is declared is
 // compared with what is read, how a difference becomes a patch, how a running request is waited for, and how a
-// resource is found without a record. What a schema does not say, it does not do. It knows nothing of any single type but
+// resource is found without state. What a schema does not say, it does not do. It knows nothing of any single type but
 // which ones become a part of another resource, or create what a kind of this provider creates too (overlap.go). Types that
 // have a kind of their own are refused with that kind's name.
 package cloudcontrol

@@ -99,11 +99,11 @@ type TableProps struct {
 	// pointInTimeRecovery alone.
 	RecoveryPeriod *time.Duration `prop:"min=24h,max=840h,default=840h,unit=24h,with=pointInTimeRecovery" wire:"-"`
 	// KMSKeyARN is the key of KMS that encrypts the table, as an ARN: DynamoDB shows the key, and not the alias that
-	// somebody gave. Whoever sets it needs kms:DescribeKey and kms:CreateGrant, and whoever uses the table, looking at
-	// it included, kms:Decrypt on it. Default: none, a key that DynamoDB owns.
+	// somebody gave. Setting it needs kms:DescribeKey and kms:CreateGrant, and using the table, reading
+	// its description included, kms:Decrypt on it. Default: none, a key that DynamoDB owns.
 	KMSKeyARN aws.ARN
 	// AWSManagedKey encrypts the table with the account's key for DynamoDB, aws/dynamodb, instead. DynamoDB does not
-	// show which of two keys of KMS that is: a change by hand from one to the other is not seen.
+	// show which of two keys of KMS that is: a manual change from one to the other is not seen.
 	AWSManagedKey bool `prop:"default=false,excludes=kmsKeyArn"`
 	// TableClass is what storage and requests cost. DynamoDB takes two changes in 30 days.
 	TableClass *string `prop:"enum=STANDARD|STANDARD_INFREQUENT_ACCESS,default=STANDARD"`

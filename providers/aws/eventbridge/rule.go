@@ -92,7 +92,7 @@ type RuleProps struct {
 	Description string `prop:"maxlen=512" wire:"Description"`
 	// State says whether it matches at all. The last one lets it match events of CloudTrail that only read.
 	State *string `prop:"enum=ENABLED|DISABLED|ENABLED_WITH_ALL_CLOUDTRAIL_MANAGEMENT_EVENTS,default=ENABLED" wire:"State"`
-	// RoleARN is the role of the rule, for targets that have none of their own. Whoever sets it needs iam:PassRole on it.
+	// RoleARN is the role of the rule, for targets that have none of their own. Setting it needs iam:PassRole on it.
 	// Default: none.
 	RoleARN aws.ARN `prop:"deferrable,maxlen=1600" wire:"RoleArn"`
 	// Targets get what matches, by a name of up to 64 letters, digits, -, _ and dots that is unique in the rule. They are

@@ -12,7 +12,7 @@ type Target struct {
 	// ARN of who gets it: a function, a queue, a topic, a state machine, another bus, and more. A function, a queue or
 	// a topic must allow it by its policy; others are called with roleArn.
 	ARN aws.ARN `prop:"required"`
-	// RoleARN is the role by which the target is called. Whoever sets it needs iam:PassRole on it. Default: none.
+	// RoleARN is the role by which the target is called. Setting it needs iam:PassRole on it. Default: none.
 	RoleARN aws.ARN
 	// Input is what the target gets instead of the event: a document, or JSON text. Default: none, the event.
 	Input any

@@ -90,7 +90,7 @@ type Encryption struct {
 	// Algorithm is AES256 with keys of S3, or aws:kms or aws:kms:dsse with keys of KMS.
 	Algorithm string `prop:"required,enum=AES256|aws:kms|aws:kms:dsse" wire:"ApplyServerSideEncryptionByDefault.SSEAlgorithm"`
 	// KMSKey is the ARN, identifier or alias of a key, for the algorithms of KMS. Left out, they use the account's
-	// key aws/s3. An ARN is best: S3 looks up anything else in the account of whoever uploads.
+	// key aws/s3. An ARN is best: S3 looks up anything else in the account that uploads.
 	KMSKey string `prop:"deferrable" wire:"ApplyServerSideEncryptionByDefault.KMSMasterKeyID"`
 	// BucketKeyEnabled lets S3 ask KMS less often, which costs less. It counts for aws:kms.
 	BucketKeyEnabled bool `prop:"default=false" wire:"BucketKeyEnabled,omitzero"`

@@ -84,7 +84,7 @@ type Object struct {
 	ETag string `attr:"mutable"`
 	// VersionID is that of the current version; "" in a bucket that never had versioning.
 	VersionID string `attr:"mutable"`
-	// URL is where the object is served to whoever may read it.
+	// URL is where the object is served to those who may read it.
 	URL string `attr:"early"`
 }
 

@@ -65,7 +65,7 @@ type ScheduleProps struct {
 	// Target is what is called: the ARN of a queue, a function, a state machine, a topic, or of any operation of AWS
 	// (arn:aws:scheduler:::aws-sdk:SERVICE:OPERATION).
 	Target aws.ARN `prop:"required,maxlen=1600" wire:"Target.Arn"`
-	// Role is the ARN of the role that the call is made as, which scheduler.amazonaws.com may assume. Whoever sets it needs
+	// Role is the ARN of the role that the call is made as, which scheduler.amazonaws.com may assume. Setting it needs
 	// iam:PassRole on it.
 	Role aws.ARN `prop:"required,maxlen=1600" wire:"Target.RoleArn"`
 	// Input is what the target is given: text, or a document. Default: none, what the scheduler says of the call.

@@ -57,7 +57,7 @@ type StateMachineProps struct {
 	// Definition is what the machine does: a document in the Amazon States Language, with references to other resources where it
 	// names them, or JSON text. Executions that are running go on with the definition that they began with.
 	Definition any `prop:"required" wire:"definition,document"`
-	// Role is the ARN of the role that executions run as, which states.amazonaws.com may assume. Whoever sets it needs iam:PassRole
+	// Role is the ARN of the role that executions run as, which states.amazonaws.com may assume. Setting it needs iam:PassRole
 	// on it.
 	Role aws.ARN `prop:"required" wire:"roleArn"`
 	// Kind of the machine: executions that last for up to a year and run once, or for up to five minutes and at least once.

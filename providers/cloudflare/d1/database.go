@@ -27,14 +27,14 @@ type DatabaseProps struct {
 	// Jurisdiction that the data never leaves. Default: none.
 	Jurisdiction string `prop:"enum=eu|fedramp,immutable" wire:"jurisdiction"`
 	// LocationHint is where most of the data will be written. D1 need not follow it, and heeds it at creation alone; after
-	// that it is not managed. Default: none, near to whoever makes the database.
+	// that it is not managed. Default: none, near to where the database is created from.
 	LocationHint string `prop:"enum=wnam|enam|weur|eeur|apac|oc"`
 	// ReadReplication keeps copies near to readers.
 	ReadReplication *string `prop:"enum=auto|disabled,default=disabled" wire:"read_replication.mode"`
 	// Migrations is a folder with SQL files, from the stack's directory. Those that the database has not had are done in
 	// the order of their names, each by an import that D1 does whole or not at all, and that blocks the database meanwhile. They are noted in the table d1_migrations, which is wrangler's,
 	// and their digests in athanor_migrations: a file that is changed after it was done is an error. What was done stays
-	// done when its file is gone. Default: none.
+	// done when its file is deleted. Default: none.
 	Migrations string
 }
 

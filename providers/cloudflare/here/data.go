@@ -13,7 +13,7 @@ import (
 	"github.com/athanor-dev/athanor/reconcile"
 )
 
-// Store is where miniflare keeps what things of one kind hold.
+// Store is where miniflare keeps what objects of one kind hold.
 type Store struct{ folder, object string }
 
 // KV, D1 and R2 are the stores of namespaces, databases and buckets.
@@ -25,7 +25,7 @@ func D1() Store { return Store{"d1", "miniflare-D1DatabaseObject"} }
 // R2 is the store of buckets.
 func R2() Store { return Store{"r2", "miniflare-R2BucketObject"} }
 
-// Remove deletes what a thing of a stage holds. The stack's directory says where to look when there is no session.
+// Remove deletes what an object of a stage holds. The stack's directory says where to look when there is no session.
 func (s Store) Remove(dev *reconcile.Dev, dir string, m reconcile.Mark, id string) error {
 	data, ok := dataOf(dev, dir, m)
 	if !ok || id == "" {
@@ -117,7 +117,7 @@ func objectID(object, name string) string {
 	return hex.EncodeToString(append(first, sign(first)...))
 }
 
-// DataOf is the folder in which the things of a stage keep their data, in a session.
+// DataOf is the folder in which the objects of a stage keep their data, in a session.
 func DataOf(dev *reconcile.Dev, dir string, m reconcile.Mark) string {
 	data, _ := dataOf(dev, dir, m)
 	return data

@@ -1,6 +1,6 @@
-// Package here is this machine as a place for Cloudflare's things: what the local variants of its kinds have in common.
+// Package here is this machine as a location of Cloudflare's objects: what the local variants of its kinds have in common.
 //
-// It knows the place, one dev session's Workers as they run, and where on disk the things of a stage keep their data. It
+// It knows the location, one dev session's Workers as they run, and where on disk the objects of a stage keep their data. It
 // does not know kinds; how Workers run is the business of package miniflare.
 package here
 
@@ -42,8 +42,8 @@ func (machine) Place(context.Context) (reconcile.Place, error) {
 // Classify waits for nothing: what does not work here works when something is mended.
 func (machine) Classify(error) reconcile.Class { return reconcile.Unknown }
 
-// ID is that of a thing, the same whenever it is asked for, and another for each generation: nothing is found in a new
-// thing that an old one left. It shows that the thing is here and not at Cloudflare.
+// ID is that of an object, the same whenever it is asked for, and another for each generation: nothing is found in a new
+// object that an old one left. It shows that the object is here and not at Cloudflare.
 func ID(m reconcile.Mark) string {
 	sum := sha256.Sum256([]byte(strings.Join([]string{m.Stack, m.Stage, m.Address, strconv.FormatUint(m.Generation, 10)}, "\x00")))
 	return idPrefix + hex.EncodeToString(sum[:13])
@@ -51,10 +51,10 @@ func ID(m reconcile.Mark) string {
 
 const idPrefix = "local-"
 
-// Elsewhere reports an id that no thing of this machine has.
+// Elsewhere reports an id that no object of this machine has.
 func Elsewhere(id string) bool { return id != "" && !token.Has(id) && !strings.HasPrefix(id, idPrefix) }
 
-// Name is one for a thing that the author gave none: lower-case letters, digits and -, at most 63.
+// Name is one for an object that the author gave none: lower-case letters, digits and -, at most 63.
 func Name(m reconcile.Mark) string {
 	readable := strings.Map(func(r rune) rune {
 		switch {

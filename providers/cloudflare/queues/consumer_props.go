@@ -11,7 +11,7 @@ import (
 type ConsumerProps struct {
 	// Queue that is consumed.
 	Queue ID `prop:"required,immutable" wire:"-"`
-	// Type is who gets the messages: a Worker, or whoever asks over HTTP.
+	// Type is who gets the messages: a Worker, or a client that asks over HTTP.
 	Type *string `prop:"enum=worker|http_pull,default=worker,immutable" wire:"type"`
 	// Script is the name of the Worker that gets the messages. Default: none, for http_pull.
 	Script cloudflare.WorkerName `prop:"immutable" wire:"script_name"`

@@ -13,7 +13,7 @@ type BucketProps struct {
 	// Jurisdiction that the objects never leave; default is anywhere.
 	Jurisdiction *string `prop:"enum=default|eu|fedramp,default=default,immutable" wire:"-"`
 	// LocationHint is where most objects will be used. R2 need not follow it, and heeds it at creation alone; after that
-	// it is not managed. Default: none, near to whoever makes the bucket.
+	// it is not managed. Default: none, near to where the bucket is created from.
 	LocationHint string `prop:"enum=apac|eeur|enam|weur|wnam|oc"`
 	// StorageClass of new objects that name none.
 	StorageClass *string `prop:"enum=Standard|InfrequentAccess,default=Standard" wire:"storageClass"`

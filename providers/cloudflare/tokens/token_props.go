@@ -25,7 +25,7 @@ type TokenProps struct {
 	Version int `prop:"writeonly,immutable,default=0" wire:"-"`
 }
 
-// Policy says what a token may, or may not, do with some things.
+// Policy says what a token may, or may not, do with some resources.
 type Policy struct {
 	// Effect of the policy. Default: allow.
 	Effect *string `prop:"enum=allow|deny"`

@@ -17,7 +17,7 @@ import (
 type Binding struct {
 	// Text is plain text. Default: none.
 	Text *string
-	// JSON is any value that JSON has. A secret in it is refused, since whoever sees the Worker could read it. Default: none.
+	// JSON is any value that JSON has. A secret in it is refused, since everybody who sees the Worker could read it. Default: none.
 	JSON any `json:"json"`
 	// Secret is text that nobody can read back. Write-only: it is compared by what was written last. Default: none.
 	Secret token.Secret

@@ -2,7 +2,7 @@
 //
 // It knows how code becomes modules, what a Worker finds in its environment, how an upload is written, which of a
 // Worker's versions gets which calls, and how classes of Durable Objects come and go. It does not know what code does,
-// nor how the things that it is bound to are made; how calls are made and judged is the business of package cloudflare.
+// nor how the objects that it is bound to are made; how calls are made and judged is the business of package cloudflare.
 //
 // It calls without the client's types: those of an upload can say neither the names of parts nor all bindings, and those
 // of the rest would add the whole of a package that is as large as all others of the client together.

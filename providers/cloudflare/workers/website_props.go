@@ -47,7 +47,7 @@ type WebsiteProps struct {
 	DeletedSecrets []string
 	// Limits of each call. Default: none, those of the account.
 	Limits *Limits
-	// Placement says where the Worker runs. Default: none, near to whoever calls.
+	// Placement says where the Worker runs. Default: none, near to the caller.
 	Placement *Placement
 	// Observability keeps logs and traces. Default: none is kept.
 	Observability *Observability

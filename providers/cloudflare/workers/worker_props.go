@@ -26,7 +26,7 @@ type WorkerProps struct {
 	// Env is what the code finds in its environment, by name: text, a number, a truth or a list as it is, secrets as they are
 	// referred to, and {kv: …}, {r2: …}, {d1: …}, {queue: …}, {service: …} and the like, which have the fields of
 	// bindings. Secrets cannot be read back, and are compared by what was written last. Values that the program does not name
-	// are masked. Of what is on the Worker and not declared, secrets that no deploy of this stack is on record for stay, since
+	// are masked. Of what is on the Worker and not declared, secrets that no deploy of this stack has set stay, since
 	// nobody could write them again; all else goes. Default: none.
 	Env map[string]any `prop:"deferrable,masklive"`
 	// Bindings are further entries of the environment, by name: those that are added to the Worker from elsewhere in the
@@ -45,7 +45,7 @@ type WorkerProps struct {
 	Assets *Assets
 	// Limits of each call. Default: none, those of the account.
 	Limits *Limits `wire:"limits,none,call=PatchScriptScriptAndVersionSetting"`
-	// Placement says where the Worker runs. Default: none, near to whoever calls.
+	// Placement says where the Worker runs. Default: none, near to the caller.
 	Placement *Placement `wire:"placement,placement,call=PatchScriptScriptAndVersionSetting"`
 	// Observability keeps logs and traces. Default: none is kept.
 	Observability *Observability `wire:"observability,whole,call=PatchScriptSetting"`

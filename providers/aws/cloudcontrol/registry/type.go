@@ -93,7 +93,7 @@ func (t *Type) WriteOnlyAt(p tree.Path) bool { return within(p, t.WriteOnly) }
 // LooseAt reports whether what is shown at a path may have another form than what was set.
 func (t *Type) LooseAt(p tree.Path) bool { return within(p, t.Loose) }
 
-// Finding is how a resource is found without a record.
+// Finding is how a resource is found without state.
 type Finding string
 
 // The ways to find a resource, best first.
