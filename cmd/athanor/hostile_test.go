@@ -664,7 +664,7 @@ func (x *arena) run(h hostile, env ...string) hostileRun {
 	x.temporary = append(x.temporary, temporary)
 	ctx, cancel := context.WithTimeout(x.Context(), hostileLimit)
 	defer cancel()
-	args := append([]string{"-f", "-y", "-qq", "-s", "4096", "-e", "trace=connect,sendto,sendmsg,sendmmsg,open,openat,openat2,creat,execve,execveat", "-o", trace, built(x.T, false)}, command...)
+	args := append([]string{"-f", "--seccomp-bpf", "-y", "-qq", "-s", "4096", "-e", "trace=connect,sendto,sendmsg,sendmmsg,open,openat,openat2,creat,execve,execveat", "-o", trace, built(x.T, false)}, command...)
 	for i := range args {
 		args[i] = x.fill(args[i])
 	}

@@ -2,6 +2,7 @@ package aws_test
 
 import (
 	"errors"
+	"flag"
 	"fmt"
 	"strings"
 	"testing"
@@ -44,7 +45,10 @@ func each(n int, declare func(s *athanor.Stack, address string)) athanor.Program
 	}
 }
 
-// TestCallsAreFew holds how many calls an unchanged plan of a hundred resources of a kind makes, and their destroy with all its
+// callsOf is a number that several calls which read ten each, and none of those which read more, are needed for.
+var callsOf = flag.Int("calls", 30, "count the calls of so many resources of each kind; task aws:calls takes a hundred")
+
+// TestCallsAreFew holds how many calls an unchanged plan of many resources of a kind makes, and their destroy with all its
 // waits: a read for the plan, one right before the deletion, the deletion, and reads until the object is gone. Where AWS has no call
 // for several objects, each costs a call of its own:
 //   - targets of rules: https://docs.aws.amazon.com/eventbridge/latest/APIReference/API_ListTargetsByRule.html
@@ -53,12 +57,12 @@ func each(n int, declare func(s *athanor.Stack, address string)) athanor.Program
 //   - URLs and asynchronous invocation of functions: https://docs.aws.amazon.com/lambda/latest/api/API_ListFunctionUrlConfigs.html and
 //     API_ListFunctionEventInvokeConfigs.html, which list those of one function
 func TestCallsAreFew(t *testing.T) {
-	const n, few = 100, 10
+	n, few := *callsOf, min(*callsOf, 10)
 	for name, c := range map[string]struct {
 		program            athanor.Program
 		unchanged, destroy int
 	}{
-		"parameters": {each(n, func(s *athanor.Stack, a string) { ssm.NewParameter(s, a, ssm.ParameterProps{Value: a}) }), 15, 3 * n},
+		"parameters": {each(n, func(s *athanor.Stack, a string) { ssm.NewParameter(s, a, ssm.ParameterProps{Value: a}) }), n/10 + 5, 29*n/10 + 10},
 		"roles": {each(n, func(s *athanor.Stack, a string) {
 			iam.NewRole(s, a, iam.RoleProps{
 				TrustPolicy: iam.ServiceTrust("lambda.amazonaws.com"),
@@ -84,7 +88,7 @@ func TestCallsAreFew(t *testing.T) {
 			return each(n, func(s *athanor.Stack, a string) {
 				s3.NewObject(s, a, s3.ObjectProps{Bucket: bucket.Name, Key: a, Content: &a})
 			})(s)
-		}, 2*n + 20, 7 * n},
+		}, 2*n + 20, 69*n/10 + 10},
 		// Kinds of which each object is read by several calls, so that fewer of them show what each costs. The emulator's tagging
 		// service does not show repositories and certificates.
 		"tables": {each(few, func(s *athanor.Stack, a string) {

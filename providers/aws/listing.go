@@ -20,3 +20,14 @@ func Pages[I, O, F any](
 		}
 	}
 }
+
+// PagesByToken are the [Pages] of an operation whose answers name a token as long as there is more: token reads it, and at is where
+// the next call has it.
+func PagesByToken[I, O, F any](
+	ctx context.Context, call func(context.Context, *I, ...F) (*O, error), in *I, at **string, token func(*O) *string,
+) iter.Seq2[*O, error] {
+	return Pages(ctx, call, in, func(_ *I, out *O) bool {
+		*at = token(out)
+		return *at != nil && **at != ""
+	})
+}

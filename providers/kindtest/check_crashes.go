@@ -39,7 +39,7 @@ type leg struct {
 	done     bool
 }
 
-// next is the cut after this one.
+// next is the cut after this one. After the last call of the run without a crash there is none.
 func (l *leg) next() {
 	if !l.after {
 		l.after = true
@@ -47,6 +47,7 @@ func (l *leg) next() {
 	}
 	l.at++
 	l.after = !l.calls.apart(l.at)
+	l.done = l.done || l.at > l.calls.made()
 }
 
 func (l *leg) where() string {

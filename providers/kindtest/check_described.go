@@ -12,8 +12,8 @@ func checkDescribed(t T, s Suite) {
 	if s.Kind.Spec().Recorded {
 		return // there is nothing to see of it
 	}
-	for _, v := range append([]Variant{{Name: "base", Props: s.Base}}, s.Variants...) {
-		d := start(t, s)
+	d := start(t, s)
+	for _, v := range s.all() {
 		d.must(d.to(v.Props), "%s: make", v.Name)
 		job, err := d.job(d.live, nil)
 		d.must(err, "%s: job", v.Name)

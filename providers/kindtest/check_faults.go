@@ -26,13 +26,14 @@ func checkReads(t T, s Suite) {
 		if watch.reads == 0 && (there || s.Unfindable == "") {
 			t.Errorf("there = %v: a look makes no call through reconcile.Through", there)
 		}
+		before := d.state()
 		for at, read := range watch.calls {
 			_, without := s.MayBeDenied[read.String()]
 			for _, class := range []reconcile.Class{reconcile.Denied, reconcile.Throttled, reconcile.Transient} {
 				d.failedLook(class, at+1, without && class == reconcile.Denied)
 			}
 			if !without {
-				d.failedSettle(at + 1)
+				before = d.failedSettle(at+1, before)
 			}
 		}
 	}
@@ -68,20 +69,21 @@ func (d *driver) failedLook(class reconcile.Class, at int, without bool) {
 	}
 }
 
-// failedSettle settles with one read denied.
-func (d *driver) failedSettle(at int) {
+// failedSettle settles with one read denied, in the world as it is before. It returns the world as it is then.
+func (d *driver) failedSettle(at int, before string) (after string) {
 	d.t.Helper()
-	fault, before := d.s.Fault(reconcile.Denied), d.state()
+	fault := d.s.Fault(reconcile.Denied)
 	if fault == nil {
-		return
+		return before
 	}
 	watch := d.fresh()
 	watch.failRead, watch.fault = at, fault
 	if err := d.to(d.s.Base); err == nil {
 		d.t.Errorf("read %d denied, and settling succeeds", at)
 	}
-	if watch.writes > 0 || d.state() != before {
+	if after = d.state(); watch.writes > 0 || after != before {
 		d.t.Errorf("read %d denied, and settling wrote: %v", at, mutating(watch))
 	}
 	d.candidate = nil
+	return after
 }

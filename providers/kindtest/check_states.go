@@ -40,14 +40,6 @@ func mutating(w *watch) []string {
 	return names
 }
 
-// reference is the world as it is after these props were settled in a fresh one.
-func reference(t T, s Suite, props map[string]any, name string) string {
-	t.Helper()
-	d := start(t, s)
-	d.must(d.to(props), "%s in a fresh world", name)
-	return d.state()
-}
-
 func checkLook(t T, s Suite) {
 	t.Helper()
 	d := start(t, s)
@@ -132,19 +124,26 @@ func (d *driver) birth() {
 	}
 }
 
+// checkVariants goes from base to each variant and back. A world that is as it was is gone on with.
 func checkVariants(t T, s Suite) {
 	t.Helper()
 	base := reference(t, s, s.Base, "base")
+	var d *driver
 	for _, v := range s.Variants {
-		d := start(t, s)
-		d.must(d.to(s.Base), "base")
-		d.step(v.Props, reference(t, s, v.Props, v.Name), "base to "+v.Name)
-		d.step(s.Base, base, v.Name+" back to base")
+		if d == nil {
+			d = start(t, s)
+			d.must(d.to(s.Base), "base")
+		}
+		there := d.step(v.Props, reference(t, s, v.Props, v.Name), "base to "+v.Name)
+		if back := d.step(s.Base, base, v.Name+" back to base"); !there || !back {
+			d = nil
+		}
 	}
 }
 
-// step goes to props and checks that the world is the one wanted, and that an update in place kept the identity.
-func (d *driver) step(props map[string]any, want, name string) {
+// step goes to props and checks that the world is the one wanted, and that an update in place kept the identity. It reports
+// whether the world is the one wanted.
+func (d *driver) step(props map[string]any, want, name string) bool {
 	d.t.Helper()
 	generation, attrs, identity := d.live, maps.Clone(d.live.last), d.live.identity
 	d.must(d.to(props), "%s", name)
@@ -167,6 +166,7 @@ func (d *driver) step(props map[string]any, want, name string) {
 		}
 	}
 	d.calm(props, have, name)
+	return have == want
 }
 
 // touched reports whether one of the paths that were changed is one of those, or lies in it or around it.
@@ -179,6 +179,7 @@ func touched(paths, changed []tree.Path) bool {
 // checkDefaults sets each prop and unsets it again: the world must be as if it had never been set.
 func checkDefaults(t T, s Suite) {
 	t.Helper()
+	var d *driver
 	for _, f := range s.fields(t) {
 		name := string(f.Path)
 		i := slices.IndexFunc(s.all(), func(v Variant) bool { _, ok := v.Props[name]; return ok })
@@ -188,12 +189,16 @@ func checkDefaults(t T, s Suite) {
 		with := s.all()[i].Props
 		without := maps.Clone(with)
 		delete(without, name)
-		d := start(t, s)
+		if d == nil {
+			d = start(t, s)
+		}
 		if _, err := d.job(nil, without); err != nil {
 			continue // not valid without it
 		}
 		d.must(d.to(with), "%s set", name)
-		d.step(without, reference(t, s, without, name+" unset"), name+" unset again")
+		if !d.step(without, reference(t, s, without, name+" unset"), name+" unset again") {
+			d = nil
+		}
 	}
 }
 

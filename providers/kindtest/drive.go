@@ -49,6 +49,7 @@ type driver struct {
 	secret map[tree.Path]bool
 	out    reconcile.Outcome // of the last settling
 	born   generation        // what the last creation answered
+	cache  string            // of what is prepared
 }
 
 // start is a driver with a fresh world.
@@ -114,7 +115,10 @@ func (d *driver) job(g *generation, props map[string]any) (*reconcile.Job, error
 // prepare prepares a job. A kind tells what its assets are made of, so that dev can watch it.
 func (d *driver) prepare(job *reconcile.Job) error {
 	var told []string
-	space := reconcile.Workspace{Dir: d.w.Dir, Cache: d.t.TempDir(), Told: func(path string) { told = append(told, path) }}
+	if d.cache == "" {
+		d.cache = d.t.TempDir()
+	}
+	space := reconcile.Workspace{Dir: d.w.Dir, Cache: d.cache, Told: func(path string) { told = append(told, path) }}
 	err := d.s.Kind.Prepare(d.t.Context(), job, space)
 	if len(job.Assets) > 0 && len(told) == 0 {
 		d.t.Errorf("it prepares %v and tells of no file that it reads: see Workspace.Reads", slices.Sorted(maps.Keys(job.Assets)))

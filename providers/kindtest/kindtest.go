@@ -96,6 +96,8 @@ type Suite struct {
 	// Lingers is the reason why a deleted thing is still seen for a while (a deletion that is only scheduled),
 	// "" when it is gone at once. Objects must not list it.
 	Lingers string
+
+	shared *shared // what the checks of one run find once; nil: each finds it anew
 }
 
 // Variant is a whole set of props.
@@ -135,6 +137,7 @@ type Check struct {
 // Run checks every rule, each as its own test.
 func Run(t *testing.T, s Suite) {
 	t.Helper()
+	s = s.Shared()
 	for _, c := range Checks() {
 		t.Run(c.Name, func(t *testing.T) {
 			t.Helper()
@@ -194,6 +197,7 @@ func Checks() []Check {
 // RunOnly checks the named rules, each as its own test: for props that another suite of the kind leaves out.
 func RunOnly(t *testing.T, s Suite, names ...string) {
 	t.Helper()
+	s = s.Shared()
 	for _, name := range names {
 		i := slices.IndexFunc(Checks(), func(c Check) bool { return c.Name == name })
 		if i < 0 {

@@ -84,6 +84,13 @@ func (w *watch) Enter(_ context.Context, call reconcile.Call) (func(error), erro
 	}, nil
 }
 
+// made is how many mutating calls were made.
+func (w *watch) made() int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.writes
+}
+
 func (w *watch) dead() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -52,10 +52,10 @@ func domainSuite() kindtest.Suite {
 }
 
 func TestDomainName(t *testing.T) {
+	s := domainSuite().Shared()
 	for _, c := range kindtest.Checks() {
 		t.Run(c.Name, func(t *testing.T) {
-			t.Parallel()
-			c.Do(t, domainSuite())
+			c.Do(t, s)
 		})
 	}
 }

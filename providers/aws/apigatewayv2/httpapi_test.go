@@ -131,10 +131,10 @@ func apiSuite() kindtest.Suite {
 }
 
 func TestHTTPAPI(t *testing.T) {
+	whole := apiSuite().Shared()
 	for _, c := range kindtest.Checks() {
 		t.Run(c.Name, func(t *testing.T) {
-			t.Parallel()
-			s := apiSuite()
+			s := whole
 			if c.Name == kindtest.Crashes { // one of each call: each of the tuned one's would take minutes
 				s.Variants = []kindtest.Variant{{Name: "some", Props: some()}, {Name: "turned", Props: turned()}}
 			}

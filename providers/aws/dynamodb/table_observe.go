@@ -159,11 +159,9 @@ func (l *liveTable) reads() []func(context.Context, target, *liveTable) error {
 
 func readTags(ctx context.Context, t target, live *liveTable) error {
 	live.tags = map[string]string{}
-	next := func(in *sdk.ListTagsOfResourceInput, out *sdk.ListTagsOfResourceOutput) bool {
-		in.NextToken = out.NextToken
-		return in.NextToken != nil
-	}
-	for page, err := range aws.Pages(ctx, t.ListTagsOfResource, &sdk.ListTagsOfResourceInput{ResourceArn: t.arn}, next) {
+	next := func(out *sdk.ListTagsOfResourceOutput) *string { return out.NextToken }
+	in := &sdk.ListTagsOfResourceInput{ResourceArn: t.arn}
+	for page, err := range aws.PagesByToken(ctx, t.ListTagsOfResource, in, &in.NextToken, next) {
 		if err != nil {
 			return err
 		}
@@ -201,11 +199,9 @@ func readBackups(ctx context.Context, t target, live *liveTable) error {
 // readInsights reads those of the table and of all its indexes by one listing.
 func readInsights(ctx context.Context, t target, live *liveTable) error {
 	live.insights = map[string]string{}
-	next := func(in *sdk.ListContributorInsightsInput, out *sdk.ListContributorInsightsOutput) bool {
-		in.NextToken = out.NextToken
-		return sdkaws.ToString(in.NextToken) != ""
-	}
-	for page, err := range aws.Pages(ctx, t.ListContributorInsights, &sdk.ListContributorInsightsInput{TableName: t.name}, next) {
+	next := func(out *sdk.ListContributorInsightsOutput) *string { return out.NextToken }
+	in := &sdk.ListContributorInsightsInput{TableName: t.name}
+	for page, err := range aws.PagesByToken(ctx, t.ListContributorInsights, in, &in.NextToken, next) {
 		if err != nil {
 			return err
 		}
@@ -272,11 +268,9 @@ func readItems(ctx context.Context, t target, live *liveTable) error {
 }
 
 func listTables(ctx context.Context, scope kind.ListScope) (all []kind.Found, err error) {
-	next := func(in *sdk.ListTablesInput, out *sdk.ListTablesOutput) bool {
-		in.ExclusiveStartTableName = out.LastEvaluatedTableName
-		return sdkaws.ToString(in.ExclusiveStartTableName) != ""
-	}
-	for page, err := range aws.Pages(ctx, clientOf(scope.Cloud).ListTables, &sdk.ListTablesInput{}, next) {
+	next := func(out *sdk.ListTablesOutput) *string { return out.LastEvaluatedTableName }
+	in := &sdk.ListTablesInput{}
+	for page, err := range aws.PagesByToken(ctx, clientOf(scope.Cloud).ListTables, in, &in.ExclusiveStartTableName, next) {
 		if err != nil {
 			return nil, err
 		}

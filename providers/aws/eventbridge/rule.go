@@ -422,16 +422,13 @@ func deleteRule(ctx context.Context, s ruleSite) error {
 func listRules(ctx context.Context, scope kind.ListScope) (all []kind.Found, err error) {
 	whole := scope
 	whole.Prefix = "" // the bus may be named otherwise
-	next := func(in *sdk.ListRulesInput, out *sdk.ListRulesOutput) bool {
-		in.NextToken = out.NextToken
-		return in.NextToken != nil
-	}
+	next := func(out *sdk.ListRulesOutput) *string { return out.NextToken }
 	for bus, err := range buses(ctx, whole) {
 		if err != nil {
 			return nil, err
 		}
 		in := &sdk.ListRulesInput{EventBusName: bus.Name, NamePrefix: aws.OrNil(scope.Prefix)}
-		for page, err := range aws.Pages(ctx, clientOf(scope.Cloud).ListRules, in, next) {
+		for page, err := range aws.PagesByToken(ctx, clientOf(scope.Cloud).ListRules, in, &in.NextToken, next) {
 			if err != nil {
 				return nil, err
 			}
@@ -446,12 +443,9 @@ func listRules(ctx context.Context, scope kind.ListScope) (all []kind.Found, err
 // buses are those of a location.
 func buses(ctx context.Context, scope kind.ListScope) iter.Seq2[types.EventBus, error] {
 	return func(yield func(types.EventBus, error) bool) {
-		next := func(in *sdk.ListEventBusesInput, out *sdk.ListEventBusesOutput) bool {
-			in.NextToken = out.NextToken
-			return in.NextToken != nil
-		}
+		next := func(out *sdk.ListEventBusesOutput) *string { return out.NextToken }
 		in := &sdk.ListEventBusesInput{NamePrefix: aws.OrNil(scope.Prefix)}
-		for page, err := range aws.Pages(ctx, clientOf(scope.Cloud).ListEventBuses, in, next) {
+		for page, err := range aws.PagesByToken(ctx, clientOf(scope.Cloud).ListEventBuses, in, &in.NextToken, next) {
 			if err != nil {
 				yield(types.EventBus{}, err)
 				return

@@ -25,12 +25,9 @@ const batch = 10
 
 func readTargets(ctx context.Context, client *sdk.Client, bus, rule string) (map[string]Target, error) {
 	all := map[string]Target{}
-	next := func(in *sdk.ListTargetsByRuleInput, out *sdk.ListTargetsByRuleOutput) bool {
-		in.NextToken = out.NextToken
-		return in.NextToken != nil
-	}
+	next := func(out *sdk.ListTargetsByRuleOutput) *string { return out.NextToken }
 	in := &sdk.ListTargetsByRuleInput{Rule: &rule, EventBusName: &bus}
-	for page, err := range aws.Pages(ctx, client.ListTargetsByRule, in, next) {
+	for page, err := range aws.PagesByToken(ctx, client.ListTargetsByRule, in, &in.NextToken, next) {
 		if err != nil {
 			return nil, err
 		}

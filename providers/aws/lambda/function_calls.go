@@ -476,11 +476,9 @@ func setOpen(open bool) *functionOp {
 }
 
 func listFunctions(ctx context.Context, scope kind.ListScope) (all []kind.Found, err error) {
-	next := func(in *sdk.ListFunctionsInput, out *sdk.ListFunctionsOutput) bool {
-		in.Marker = out.NextMarker
-		return sdkaws.ToString(in.Marker) != ""
-	}
-	for page, err := range aws.Pages(ctx, clientOf(scope.Cloud).ListFunctions, &sdk.ListFunctionsInput{}, next) {
+	next := func(out *sdk.ListFunctionsOutput) *string { return out.NextMarker }
+	in := &sdk.ListFunctionsInput{}
+	for page, err := range aws.PagesByToken(ctx, clientOf(scope.Cloud).ListFunctions, in, &in.Marker, next) {
 		if err != nil {
 			return nil, err
 		}

@@ -248,11 +248,9 @@ func layerOf(location kind.Location, name string, version int64) Layer {
 
 // layerVersions are the numbers of a layer's versions, the newest first.
 func layerVersions(ctx context.Context, client *sdk.Client, name string) (all []int64, err error) {
-	next := func(in *sdk.ListLayerVersionsInput, out *sdk.ListLayerVersionsOutput) bool {
-		in.Marker = out.NextMarker
-		return sdkaws.ToString(in.Marker) != ""
-	}
-	for page, err := range aws.Pages(ctx, client.ListLayerVersions, &sdk.ListLayerVersionsInput{LayerName: &name}, next) {
+	next := func(out *sdk.ListLayerVersionsOutput) *string { return out.NextMarker }
+	in := &sdk.ListLayerVersionsInput{LayerName: &name}
+	for page, err := range aws.PagesByToken(ctx, client.ListLayerVersions, in, &in.Marker, next) {
 		if err != nil {
 			return nil, err
 		}
@@ -351,11 +349,9 @@ func deleteLayer(ctx context.Context, s layerSite) error {
 }
 
 func listLayers(ctx context.Context, scope kind.ListScope) (all []kind.Found, err error) {
-	next := func(in *sdk.ListLayersInput, out *sdk.ListLayersOutput) bool {
-		in.Marker = out.NextMarker
-		return sdkaws.ToString(in.Marker) != ""
-	}
-	for page, err := range aws.Pages(ctx, clientOf(scope.Cloud).ListLayers, &sdk.ListLayersInput{}, next) {
+	next := func(out *sdk.ListLayersOutput) *string { return out.NextMarker }
+	in := &sdk.ListLayersInput{}
+	for page, err := range aws.PagesByToken(ctx, clientOf(scope.Cloud).ListLayers, in, &in.Marker, next) {
 		if err != nil {
 			return nil, err
 		}

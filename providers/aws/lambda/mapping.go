@@ -652,11 +652,8 @@ type element = types.EventSourceMappingConfiguration
 // mappings are those that are not being deleted.
 func mappings(ctx context.Context, client *sdk.Client, in *sdk.ListEventSourceMappingsInput) iter.Seq2[element, error] {
 	return func(yield func(element, error) bool) {
-		next := func(in *sdk.ListEventSourceMappingsInput, out *sdk.ListEventSourceMappingsOutput) bool {
-			in.Marker = out.NextMarker
-			return sdkaws.ToString(in.Marker) != ""
-		}
-		for page, err := range aws.Pages(ctx, client.ListEventSourceMappings, in, next) {
+		next := func(out *sdk.ListEventSourceMappingsOutput) *string { return out.NextMarker }
+		for page, err := range aws.PagesByToken(ctx, client.ListEventSourceMappings, in, &in.Marker, next) {
 			if err != nil {
 				yield(element{}, err)
 				return

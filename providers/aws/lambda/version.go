@@ -166,11 +166,9 @@ func observeVersion(ctx context.Context, s versionSite) (live liveVersion, err e
 
 // versionsOf are the numbers of the published versions of a function, the newest first.
 func versionsOf(ctx context.Context, client *sdk.Client, name string) (all []int, err error) {
-	next := func(in *sdk.ListVersionsByFunctionInput, out *sdk.ListVersionsByFunctionOutput) bool {
-		in.Marker = out.NextMarker
-		return sdkaws.ToString(in.Marker) != ""
-	}
-	for page, err := range aws.Pages(ctx, client.ListVersionsByFunction, &sdk.ListVersionsByFunctionInput{FunctionName: &name}, next) {
+	next := func(out *sdk.ListVersionsByFunctionOutput) *string { return out.NextMarker }
+	in := &sdk.ListVersionsByFunctionInput{FunctionName: &name}
+	for page, err := range aws.PagesByToken(ctx, client.ListVersionsByFunction, in, &in.Marker, next) {
 		if err != nil {
 			return nil, err
 		}
@@ -277,11 +275,9 @@ func prune(ctx context.Context, client *sdk.Client, name string, keep *int) erro
 // aliased are the versions that aliases of a function lead to.
 func aliased(ctx context.Context, client *sdk.Client, name string) (map[string]bool, error) {
 	used := map[string]bool{}
-	next := func(in *sdk.ListAliasesInput, out *sdk.ListAliasesOutput) bool {
-		in.Marker = out.NextMarker
-		return sdkaws.ToString(in.Marker) != ""
-	}
-	for page, err := range aws.Pages(ctx, client.ListAliases, &sdk.ListAliasesInput{FunctionName: &name}, next) {
+	next := func(out *sdk.ListAliasesOutput) *string { return out.NextMarker }
+	in := &sdk.ListAliasesInput{FunctionName: &name}
+	for page, err := range aws.PagesByToken(ctx, client.ListAliases, in, &in.Marker, next) {
 		if err != nil {
 			return nil, err
 		}

@@ -85,11 +85,8 @@ func (r *reading) round(ctx context.Context, yield func(reconcile.LogLine, error
 }
 
 func (r *reading) pages(ctx context.Context, in *sdk.FilterLogEventsInput, yield func(reconcile.LogLine, error) bool) (more bool, err error) {
-	next := func(in *sdk.FilterLogEventsInput, out *sdk.FilterLogEventsOutput) bool {
-		in.NextToken = out.NextToken
-		return sdkaws.ToString(in.NextToken) != ""
-	}
-	for page, err := range aws.Pages(ctx, r.client.FilterLogEvents, in, next) {
+	next := func(out *sdk.FilterLogEventsOutput) *string { return out.NextToken }
+	for page, err := range aws.PagesByToken(ctx, r.client.FilterLogEvents, in, &in.NextToken, next) {
 		if aws.IsAbsent(err) {
 			return true, nil
 		}

@@ -131,8 +131,9 @@ func bucketSuite() kindtest.Suite {
 // some of them: each of the site's would take minutes.
 func TestBucket(t *testing.T) {
 	t.Parallel()
+	whole := bucketSuite().Shared()
 	for _, c := range kindtest.Checks() {
-		s := bucketSuite()
+		s := whole
 		if c.Name == kindtest.Crashes {
 			s.Variants = []kindtest.Variant{
 				{Name: "some", Props: obj{"versioning": "Enabled", "encryption": obj{"algorithm": "aws:kms"}, "website": obj{"indexDocument": "index.html"}}},

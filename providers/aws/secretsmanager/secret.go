@@ -571,11 +571,8 @@ func listSecrets(ctx context.Context, scope kind.ListScope) (all []kind.Found, e
 	if scope.Prefix != "" {
 		in.Filters = []types.Filter{{Key: types.FilterNameStringTypeName, Values: []string{scope.Prefix}}}
 	}
-	next := func(in *sdk.ListSecretsInput, out *sdk.ListSecretsOutput) bool {
-		in.NextToken = out.NextToken
-		return sdkaws.ToString(in.NextToken) != ""
-	}
-	for page, err := range aws.Pages(ctx, clientOf(scope.Cloud).ListSecrets, in, next) {
+	next := func(out *sdk.ListSecretsOutput) *string { return out.NextToken }
+	for page, err := range aws.PagesByToken(ctx, clientOf(scope.Cloud).ListSecrets, in, &in.NextToken, next) {
 		if err != nil {
 			return nil, err
 		}

@@ -241,12 +241,9 @@ func readSubscription(ctx context.Context, client *sdk.Client, arn aws.ARN) (liv
 // findSubscription looks through the topic's list. The ARN stays empty while SNS writes "PendingConfirmation" there.
 func findSubscription(ctx context.Context, client *sdk.Client, want Subscription) (Subscription, error) {
 	var found []types.Subscription
-	next := func(in *sdk.ListSubscriptionsByTopicInput, out *sdk.ListSubscriptionsByTopicOutput) bool {
-		in.NextToken = out.NextToken
-		return sdkaws.ToString(in.NextToken) != ""
-	}
+	next := func(out *sdk.ListSubscriptionsByTopicOutput) *string { return out.NextToken }
 	in := &sdk.ListSubscriptionsByTopicInput{TopicArn: new(string(want.Topic))}
-	for page, err := range aws.Pages(ctx, client.ListSubscriptionsByTopic, in, next) {
+	for page, err := range aws.PagesByToken(ctx, client.ListSubscriptionsByTopic, in, &in.NextToken, next) {
 		if err != nil {
 			return Subscription{}, aws.Absent(err)
 		}

@@ -412,11 +412,9 @@ func deleteTopic(ctx context.Context, s topicSite) error {
 }
 
 func listTopics(ctx context.Context, scope kind.ListScope) (all []kind.Found, err error) {
-	next := func(in *sdk.ListTopicsInput, out *sdk.ListTopicsOutput) bool {
-		in.NextToken = out.NextToken
-		return sdkaws.ToString(in.NextToken) != ""
-	}
-	for page, err := range aws.Pages(ctx, clientOf(scope.Cloud).ListTopics, &sdk.ListTopicsInput{}, next) {
+	next := func(out *sdk.ListTopicsOutput) *string { return out.NextToken }
+	in := &sdk.ListTopicsInput{}
+	for page, err := range aws.PagesByToken(ctx, clientOf(scope.Cloud).ListTopics, in, &in.NextToken, next) {
 		if err != nil {
 			return nil, err
 		}

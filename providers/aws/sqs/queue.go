@@ -7,7 +7,6 @@ package sqs
 import (
 	"context"
 	"embed"
-	"errors"
 	"fmt"
 	"path"
 	"strings"
@@ -30,8 +29,6 @@ import (
 var source embed.FS
 
 const queueType = "aws.sqs.Queue"
-
-var errNoDeadLetter = errors.New("the dead-letter queue is not there, or not yet")
 
 // Service is what this package offers.
 func Service() aws.Service {
@@ -224,7 +221,7 @@ func compareQueue(d *kind.Diff[liveQueue], want QueueProps, live liveQueue) {
 		if err := queueTable.Changed(want, u.Live.have, u.Changed, attrs); err != nil {
 			return err
 		}
-		_, err := clientOf(u.Cloud).SetQueueAttributes(ctx, &sdk.SetQueueAttributesInput{QueueUrl: u.Live.url(), Attributes: attrs})
+		_, err := clientOf(u.Cloud).SetQueueAttributes(ctx, &sdk.SetQueueAttributesInput{QueueUrl: new(string(u.Live.attrs.URL)), Attributes: attrs})
 		return explained(ctx, u.Facts, attrs, aws.NotYet(err))
 	})
 	// SQS keeps the attributes that a call does not name. Servers that speak its protocol drop the policy (moto 5 does): it may
@@ -235,8 +232,6 @@ func compareQueue(d *kind.Diff[liveQueue], want QueueProps, live liveQueue) {
 
 // arnOf is how SQS names a queue.
 func arnOf(location kind.Location, name string) aws.ARN { return aws.ARNIn(location, "sqs", name) }
-
-func (l liveQueue) url() *string { return new(string(l.attrs.URL)) }
 
 func observeQueue(ctx context.Context, s site) (live liveQueue, err error) {
 	name, err := aws.NameOf(s, aws.Names[Queue]{
@@ -326,7 +321,7 @@ func explained(ctx context.Context, s kind.Facts, attrs kind.Text, err error) er
 		return err
 	}
 	if _, look := clientOf(s.Cloud).GetQueueUrl(ctx, &sdk.GetQueueUrlInput{QueueName: &p.Resource}); aws.IsAbsent(look) {
-		return aws.Busy(fmt.Errorf("%w: %s: %w", errNoDeadLetter, target, err))
+		return aws.Busy(fmt.Errorf("the dead-letter queue is not there, or not yet: %s: %w", target, err))
 	}
 	return err
 }
@@ -340,11 +335,8 @@ func deleteQueue(ctx context.Context, s site) error {
 func listQueues(ctx context.Context, scope kind.ListScope) (all []kind.Found, err error) {
 	// Without a limit SQS answers at most a thousand and does not say that there are more.
 	in := &sdk.ListQueuesInput{QueueNamePrefix: aws.OrNil(scope.Prefix), MaxResults: new(int32(1000))}
-	next := func(in *sdk.ListQueuesInput, out *sdk.ListQueuesOutput) bool {
-		in.NextToken = out.NextToken
-		return in.NextToken != nil
-	}
-	for page, err := range aws.Pages(ctx, clientOf(scope.Cloud).ListQueues, in, next) {
+	next := func(out *sdk.ListQueuesOutput) *string { return out.NextToken }
+	for page, err := range aws.PagesByToken(ctx, clientOf(scope.Cloud).ListQueues, in, &in.NextToken, next) {
 		if err != nil {
 			return nil, err
 		}
@@ -357,11 +349,11 @@ func listQueues(ctx context.Context, scope kind.ListScope) (all []kind.Found, er
 }
 
 func putTags(ctx context.Context, u kind.Update[liveQueue], tags map[string]string) error {
-	_, err := clientOf(u.Cloud).TagQueue(ctx, &sdk.TagQueueInput{QueueUrl: u.Live.url(), Tags: tags})
+	_, err := clientOf(u.Cloud).TagQueue(ctx, &sdk.TagQueueInput{QueueUrl: new(string(u.Live.attrs.URL)), Tags: tags})
 	return err
 }
 
 func dropTags(ctx context.Context, u kind.Update[liveQueue], keys []string) error {
-	_, err := clientOf(u.Cloud).UntagQueue(ctx, &sdk.UntagQueueInput{QueueUrl: u.Live.url(), TagKeys: keys})
+	_, err := clientOf(u.Cloud).UntagQueue(ctx, &sdk.UntagQueueInput{QueueUrl: new(string(u.Live.attrs.URL)), TagKeys: keys})
 	return err
 }

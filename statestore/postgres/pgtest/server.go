@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -28,6 +29,10 @@ const watch = `rest=$1 signal=$2; shift 2; "$@" <&- & child=$!; cat >/dev/null; 
 
 // access lets the superuser in freely, so that tests need not know a password, and asks everybody else for one.
 const access = "local all " + Superuser + " trust\nlocal all all scram-sha-256\n"
+
+// hasty are settings that keep the server from waiting for the disk. What a server that is killed had written, the system keeps: they
+// cost what is durable where the machine loses power, which no test lets a server do.
+var hasty = []string{"fsync=off", "full_page_writes=off"}
 
 // running is the server of this test binary. It outlives every test, so nothing but the process can own it.
 var running = sync.OnceValues(func() (*Server, error) {
@@ -149,7 +154,7 @@ func (s *Server) initialize() error {
 // start runs the server and waits until it answers. Its folder is removed with it when rest names it.
 func (s *Server) start(rest string) error {
 	args := []string{"-D", s.data()}
-	for _, setting := range append([]string{"listen_addresses=", "unix_socket_directories=" + s.dir, "max_connections=300"}, s.settings...) {
+	for _, setting := range slices.Concat([]string{"listen_addresses=", "unix_socket_directories=" + s.dir, "max_connections=300"}, hasty, s.settings) {
 		args = append(args, "-c", setting)
 	}
 	var err error
