@@ -27,46 +27,74 @@ type tokenSite = kind.Site[TokenProps, Token]
 
 var tokenTable = kind.TableOf[TokenProps](kind.Codec{Name: "moment", Form: moment})
 
-var tokenKind = &kind.Kind[TokenProps, liveToken, Token]{
-	Type: tokenType,
-	Doc: "An API token of the account, for machines; tokens of users are not managed. Its value is shown once, and kept sealed " +
-		"in state: without state the token is replaced, since nobody can use it. It has no tags, so that the name proves ownership.",
+// owner is whose tokens a kind has: those of the account, or of the user that the calls are made for.
+type owner struct {
+	kind, service, doc string
+	// base is the path of all of them.
+	base func(kind.Location) string
+	// groups is the operation that lists what tokens may be permitted, permission what begins the names of the permissions for it.
+	groups, permission string
+	// optional: who has no permission to list them has none.
+	optional bool
+}
 
-	Observe:    observeToken,
-	Create:     createToken,
-	Compare:    compareToken,
-	Attributes: func(live liveToken) Token { return Token{ID: live.ID, Name: live.Name} },
-	Delete: func(ctx context.Context, s tokenSite) error {
-		return cloudflare.Send(ctx, s.Cloud, http.MethodDelete, base(s.Location)+"/"+url.PathEscape(s.Last.ID), nil, nil)
-	},
-	Identity: func(t Token) string { return t.ID },
+var (
+	tokenKind = ofOwner(owner{
+		kind: tokenType, service: "Accounts", groups: "GetTokenPermissionGroup", permission: "Account API Tokens",
+		base: func(location kind.Location) string { return "/accounts/" + location.Account + "/tokens" },
+		doc:  "An API token of the account, for machines. A token of a user is a cloudflare.UserToken.",
+	})
+	userTokenKind = ofOwner(owner{
+		kind: userTokenType, service: "User", groups: "ListTokenPermissionGroups", permission: "API Tokens", optional: true,
+		base: func(kind.Location) string { return "/user/tokens" },
+		doc: "An API token of the user whose token the calls are made with: it ends with the user, and may be for several accounts. A token of the " +
+			"account cannot make it. One for machines is a cloudflare.APIToken.",
+	})
+)
 
-	Props: tokenTable,
-	Check: checkToken,
-	Named: &kind.Named[TokenProps, liveToken]{
-		Given: func(want TokenProps) string { return want.Name },
-		Rule:  func(TokenProps) kind.NameRule { return kind.NameRule{Max: 120, Marks: "-", Any: true} },
-	},
-	List: func(ctx context.Context, scope kind.ListScope) ([]kind.Found, error) {
-		return cloudflare.FoundIn(scope, tokens(ctx, scope.Cloud, scope.Place), func(t shownToken) kind.Found {
-			return kind.Found{Kind: tokenType, Identity: t.ID, Name: t.Name}
-		})
-	},
+// ofOwner is the kind of the tokens of an owner.
+func ofOwner(o owner) *kind.Kind[TokenProps, liveToken, Token] {
+	var calls []string
+	for _, name := range []string{"ListTokens", "GetToken", "CreateToken", "UpdateToken", "DeleteToken", o.groups} {
+		calls = append(calls, o.service+"."+name)
+	}
+	read, write := []string{o.permission + " Read"}, []string{o.permission + " Write"}
+	return &kind.Kind[TokenProps, liveToken, Token]{
+		Type: o.kind,
+		Doc: o.doc + " Its value is shown once, and kept sealed in state: without state the token is replaced, since nobody can use it. It has no " +
+			"tags, so that the name proves ownership.",
 
-	API: kind.API{
-		Source: source,
-		Calls: []string{
-			"Accounts.ListTokens", "Accounts.GetToken", "Accounts.CreateToken", "Accounts.UpdateToken", "Accounts.DeleteToken",
-			"Accounts.GetTokenPermissionGroup", "Zones.ListZones", "Zones.GetZone",
+		Observe:    o.observe,
+		Create:     o.create,
+		Compare:    o.compare,
+		Attributes: func(live liveToken) Token { return Token{ID: live.ID, Name: live.Name, Value: live.Value} },
+		Delete: func(ctx context.Context, s tokenSite) error {
+			return cloudflare.Send(ctx, s.Cloud, http.MethodDelete, o.base(s.Location)+"/"+url.PathEscape(s.Last.ID), nil, nil)
 		},
-		Permissions: kind.Permissions{
-			Observe: []string{"Account API Tokens Read", "Zone Read"},
-			List:    []string{"Account API Tokens Read"},
-			Create:  []string{"Account API Tokens Write"},
-			Update:  []string{"Account API Tokens Write"},
-			Delete:  []string{"Account API Tokens Write"},
+		Identity: func(t Token) string { return t.ID },
+
+		Props: tokenTable,
+		Check: checkToken,
+		Named: &kind.Named[TokenProps, liveToken]{
+			Given: func(want TokenProps) string { return want.Name },
+			Rule:  func(TokenProps) kind.NameRule { return kind.NameRule{Max: 120, Marks: "-", Any: true} },
 		},
-	},
+		List: func(ctx context.Context, scope kind.ListScope) ([]kind.Found, error) {
+			found, err := cloudflare.FoundIn(scope, o.tokens(ctx, scope.Cloud, scope.Place), func(t shownToken) kind.Found {
+				return kind.Found{Kind: o.kind, Identity: t.ID, Name: t.Name}
+			})
+			if o.optional && err != nil && scope.Cloud.Classify(err) == reconcile.Denied {
+				return nil, nil
+			}
+			return found, err
+		},
+
+		API: kind.API{
+			Source:      source,
+			Calls:       append(calls, "Zones.ListZones", "Zones.GetZone"),
+			Permissions: kind.Permissions{Observe: append(read, "Zone Read"), List: read, Create: write, Update: write, Delete: write},
+		},
+	}
 }
 
 // checkToken finds what Cloudflare would refuse, or would take without doing it.
@@ -111,9 +139,9 @@ func isRange(text string) bool {
 	return err == nil
 }
 
-// compareToken states every aspect. One call sets all but the value, since what it leaves out is deleted. Policies that
+// compare states every aspect. One call sets all but the value, since what it leaves out is deleted. Policies that
 // mean what is declared count as that, whatever their order and whichever names are used.
-func compareToken(d *kind.Diff[liveToken], want TokenProps, live liveToken) {
+func (o owner) compare(d *kind.Diff[liveToken], want TokenProps, live liveToken) {
 	have := live.have
 	wanted, shown := make([]string, len(want.Policies)), make([]string, len(live.Policies))
 	for i, p := range want.Policies {
@@ -138,7 +166,7 @@ func compareToken(d *kind.Diff[liveToken], want TokenProps, live liveToken) {
 		if live.Status == active || live.Status == disabled || slices.Contains(u.Changed, "disabled") {
 			doc["status"] = map[bool]string{true: disabled, false: active}[merged.Disabled] // nobody can set expired
 		}
-		return cloudflare.NotYet(cloudflare.Send(ctx, u.Cloud, http.MethodPut, base(u.Location)+"/"+url.PathEscape(live.ID), doc, nil))
+		return cloudflare.NotYet(cloudflare.Send(ctx, u.Cloud, http.MethodPut, o.base(u.Location)+"/"+url.PathEscape(live.ID), doc, nil))
 	})
 	if name, given := d.Name(); given {
 		reconcile.Value(d, "name", name, live.Name, set)
