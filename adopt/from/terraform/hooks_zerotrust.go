@@ -133,7 +133,7 @@ func accessApplication(_ *draft, o *object, i *instance) error {
 // serviceToken needs the secret of a token, which its creation alone has shown.
 func serviceToken(_ *draft, _ *object, i *instance) error {
 	if i.text("client_secret") == "" {
-		return errors.New("the state does not have its client_secret, which is shown once: declare a new one, and delete the old one when nothing uses it")
+		return errors.New("the state does not have its client_secret, which is shown once: declare a new cloudflare.zerotrust.AccessServiceToken, and delete the old one when nothing uses it")
 	}
 	return nil
 }
