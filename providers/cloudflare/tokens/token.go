@@ -27,73 +27,102 @@ type tokenSite = kind.Site[TokenProps, Token]
 
 var tokenTable = kind.TableOf[TokenProps](kind.Codec{Name: "moment", Form: moment})
 
-// owner is whose tokens a kind has: those of the account, or of the user that the calls are made for.
-type owner struct {
-	kind, service, doc string
-	// base is the path of all of them.
-	base func(kind.Location) string
-	// groups is the operation that lists what tokens may be permitted, permission what begins the names of the permissions for it.
-	groups, permission string
-	// optional: who has no permission to list them has none.
-	optional bool
-}
+// owner is whose tokens a kind has: a service of the API.
+type owner string
 
-var (
-	tokenKind = ofOwner(owner{
-		kind: tokenType, service: "Accounts", groups: "GetTokenPermissionGroup", permission: "Account API Tokens",
-		base: func(location kind.Location) string { return "/accounts/" + location.Account + "/tokens" },
-		doc:  "An API token of the account, for machines. A token of a user is a cloudflare.UserToken.",
-	})
-	userTokenKind = ofOwner(owner{
-		kind: userTokenType, service: "User", groups: "ListTokenPermissionGroups", permission: "API Tokens", optional: true,
-		base: func(kind.Location) string { return "/user/tokens" },
-		doc: "An API token of the user whose token the calls are made with: it ends with the user, and may be for several accounts. A token of the " +
-			"account cannot make it. One for machines is a cloudflare.APIToken.",
-	})
+const (
+	accounts owner = "Accounts"
+	users    owner = "User"
 )
 
-// ofOwner is the kind of the tokens of an owner.
-func ofOwner(o owner) *kind.Kind[TokenProps, liveToken, Token] {
-	var calls []string
-	for _, name := range []string{"ListTokens", "GetToken", "CreateToken", "UpdateToken", "DeleteToken", o.groups} {
-		calls = append(calls, o.service+"."+name)
+// shownOnce ends the documentation of both kinds.
+const shownOnce = " Its value is shown once, and kept sealed in state: without state the token is replaced, since nobody can use it. It has no tags, so " +
+	"that the name proves ownership."
+
+var tokenKind = &kind.Kind[TokenProps, liveToken, Token]{
+	Type: tokenType,
+	Doc:  "An API token of the account, for machines. A token of a user is a cloudflare.UserToken." + shownOnce,
+
+	Observe: accounts.observe, Create: accounts.create, Compare: accounts.compare, Delete: accounts.delete,
+	Attributes: liveToken.attributes,
+	Identity:   identityOf,
+
+	Props: tokenTable,
+	Check: checkToken,
+	Named: named(),
+	List:  accounts.list,
+	API:   accounts.api(),
+}
+
+var userTokenKind = &kind.Kind[TokenProps, liveToken, Token]{
+	Type: userTokenType,
+	Doc: "An API token of the user whose token the calls are made with: it ends with the user, and may be for several accounts. A token of the " +
+		"account cannot make it. One for machines is a cloudflare.APIToken." + shownOnce,
+
+	Observe: users.observe, Create: users.create, Compare: users.compare, Delete: users.delete,
+	Attributes: liveToken.attributes,
+	Identity:   identityOf,
+
+	Props: tokenTable,
+	Check: checkToken,
+	Named: named(),
+	List:  users.list,
+	API:   users.api(),
+}
+
+func (l liveToken) attributes() Token { return Token{ID: l.ID, Name: l.Name, Value: l.Value} }
+
+func identityOf(t Token) string { return t.ID }
+
+func named() *kind.Named[TokenProps, liveToken] {
+	return &kind.Named[TokenProps, liveToken]{
+		Given: func(want TokenProps) string { return want.Name },
+		Rule:  func(TokenProps) kind.NameRule { return kind.NameRule{Max: 120, Marks: "-", Any: true} },
 	}
-	read, write := []string{o.permission + " Read"}, []string{o.permission + " Write"}
-	return &kind.Kind[TokenProps, liveToken, Token]{
-		Type: o.kind,
-		Doc: o.doc + " Its value is shown once, and kept sealed in state: without state the token is replaced, since nobody can use it. It has no " +
-			"tags, so that the name proves ownership.",
+}
 
-		Observe:    o.observe,
-		Create:     o.create,
-		Compare:    o.compare,
-		Attributes: func(live liveToken) Token { return Token{ID: live.ID, Name: live.Name, Value: live.Value} },
-		Delete: func(ctx context.Context, s tokenSite) error {
-			return cloudflare.Send(ctx, s.Cloud, http.MethodDelete, o.base(s.Location)+"/"+url.PathEscape(s.Last.ID), nil, nil)
-		},
-		Identity: func(t Token) string { return t.ID },
+// base is the path of all tokens of the owner.
+func (o owner) base(location kind.Location) string {
+	if o == users {
+		return "/user/tokens"
+	}
+	return "/accounts/" + location.Account + "/tokens"
+}
 
-		Props: tokenTable,
-		Check: checkToken,
-		Named: &kind.Named[TokenProps, liveToken]{
-			Given: func(want TokenProps) string { return want.Name },
-			Rule:  func(TokenProps) kind.NameRule { return kind.NameRule{Max: 120, Marks: "-", Any: true} },
-		},
-		List: func(ctx context.Context, scope kind.ListScope) ([]kind.Found, error) {
-			found, err := cloudflare.FoundIn(scope, o.tokens(ctx, scope.Cloud, scope.Place), func(t shownToken) kind.Found {
-				return kind.Found{Kind: o.kind, Identity: t.ID, Name: t.Name}
-			})
-			if o.optional && err != nil && scope.Cloud.Classify(err) == reconcile.Denied {
-				return nil, nil
-			}
-			return found, err
-		},
+func (o owner) delete(ctx context.Context, s tokenSite) error {
+	return cloudflare.Send(ctx, s.Cloud, http.MethodDelete, o.base(s.Location)+"/"+url.PathEscape(s.Last.ID), nil, nil)
+}
 
-		API: kind.API{
-			Source:      source,
-			Calls:       append(calls, "Zones.ListZones", "Zones.GetZone"),
-			Permissions: kind.Permissions{Observe: append(read, "Zone Read"), List: read, Create: write, Update: write, Delete: write},
+// list lists the tokens of the owner. Who may not list those of the user, such as a token of an account, has none there.
+func (o owner) list(ctx context.Context, scope kind.ListScope) ([]kind.Found, error) {
+	typ := tokenType
+	if o == users {
+		typ = userTokenType
+	}
+	found, err := cloudflare.FoundIn(scope, o.tokens(ctx, scope.Cloud, scope.Place), func(t shownToken) kind.Found {
+		return kind.Found{Kind: typ, Identity: t.ID, Name: t.Name}
+	})
+	if o == users && err != nil && scope.Cloud.Classify(err) == reconcile.Denied {
+		return nil, nil
+	}
+	return found, err
+}
+
+// api is what the kind of the owner calls, and what that takes.
+func (o owner) api() kind.API {
+	groups, permission := ".GetTokenPermissionGroup", "Account API Tokens"
+	if o == users {
+		groups, permission = ".ListTokenPermissionGroups", "API Tokens"
+	}
+	service := string(o)
+	read, write := []string{permission + " Read"}, []string{permission + " Write"}
+	return kind.API{
+		Source: source,
+		Calls: []string{
+			service + ".ListTokens", service + ".GetToken", service + ".CreateToken", service + ".UpdateToken", service + ".DeleteToken",
+			service + groups, "Zones.ListZones", "Zones.GetZone",
 		},
+		Permissions: kind.Permissions{Observe: append(read, "Zone Read"), List: read, Create: write, Update: write, Delete: write},
 	}
 }
 

@@ -24,9 +24,6 @@ type (
 
 const all = "/accounts/ACCOUNT/tokens"
 
-// accounts are the tokens of the account.
-var accounts = owner{base: func(location kind.Location) string { return "/accounts/" + location.Account + "/tokens" }, groups: "GetTokenPermissionGroup"}
-
 // objectsAt are the tokens that others see, without their names and what differs between two makings.
 func objectsAt(path string) func(t kindtest.T, s *cloudflaretest.Server) []any {
 	return func(t kindtest.T, s *cloudflaretest.Server) []any { t.Helper(); return objects(t, s, path) }
