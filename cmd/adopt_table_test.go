@@ -120,6 +120,127 @@ func TestNativeTokensMeanTypes(t *testing.T) {
 	}
 }
 
+// TestTypesOfCloudflareAreDrafted makes an object of each type of Terraform that is a type of Cloudflare's API, with the attributes that its kind must be
+// given: each is declared with the identity that the kind reads it by, and the kind takes what is declared.
+func TestTypesOfCloudflareAreDrafted(t *testing.T) {
+	catalog, err := reconcile.NewCatalog(providers.All()...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile("../adopt/from/terraform/types.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	const account, zone, id = "0123456789abcdef0123456789abcde0", "0123456789abcdef0123456789abcde1", "0123456789abcdef0123456789abcde2"
+	var resources []any
+	kinds, identities := map[string]string{}, map[string]string{}
+	for line := range strings.SplitSeq(string(text), "\n") {
+		words := strings.Fields(line)
+		if len(words) < 3 || !strings.HasPrefix(words[0], "cloudflare_") || strings.Count(words[1], ".") != 2 || strings.Contains(line, " !") {
+			continue
+		}
+		kind, err := catalog.Find(words[1])
+		if err != nil {
+			t.Fatal(err)
+		}
+		fields, err := kind.Spec().Props()
+		if err != nil {
+			t.Fatal(err)
+		}
+		attrs := map[string]any{"id": id, "account_id": account}
+		for _, f := range fields {
+			name := string(f.Path)
+			if name == "zone" {
+				name = "zone_id"
+			}
+			if f.Required && attrs[name] == nil {
+				attrs[name] = sampleOf(f)
+			}
+		}
+		if attrs["zone_id"] != nil {
+			attrs["zone_id"] = zone
+		}
+		var parts []string
+		for part := range strings.SplitSeq(words[2], "/") {
+			names, isAttr := strings.CutPrefix(part, "{")
+			first, _, _ := strings.Cut(strings.TrimSuffix(names, "}"), "?")
+			if isAttr && attrs[first] == nil && !strings.Contains(names, "?") {
+				attrs[first] = "part-" + first
+			}
+			for name := range strings.SplitSeq(strings.TrimSuffix(names, "}"), "?") {
+				if v, ok := attrs[name].(string); isAttr && ok {
+					part = v
+					break
+				}
+			}
+			parts = append(parts, part)
+		}
+		address := words[0] + ".it"
+		kinds[address], identities[address] = words[1], strings.TrimPrefix(strings.Join(parts, "/"), "-")
+		resources = append(resources, map[string]any{
+			"mode": "managed", "type": words[0], "name": "it", "provider": `provider["registry.terraform.io/cloudflare/cloudflare"]`,
+			"instances": []any{map[string]any{"schema_version": 0, "attributes": attrs}},
+		})
+	}
+	content, err := json.Marshal(map[string]any{"version": 4, "terraform_version": "1.9.5", "serial": 1, "lineage": "x", "outputs": map[string]any{}, "resources": resources})
+	if err != nil {
+		t.Fatal(err)
+	}
+	draft, err := terraform.Source{Find: catalog.Find}.Draft(from.File{Name: "all.tfstate", Content: content}, from.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	stack := draft.Stack(nil)
+	declared := map[string]from.Resource{}
+	for _, r := range stack.Resources {
+		declared[r.Address] = r
+	}
+	for _, e := range stack.Entries {
+		r := declared[e.Address]
+		if slices.Contains([]string{"cloudflare_ai_gateway_dynamic_routing.it", "cloudflare_flagship_flag.it", "cloudflare_zero_trust_risk_behavior.it"}, e.Source) {
+			continue // the fields do not say what they need within their maps
+		}
+		if e.Outcome != from.Mapped || r.Kind != kinds[e.Source] || r.Adopt != identities[e.Source] {
+			t.Errorf("%s: %s: %s: %s %q, want %s %q", e.Source, e.Outcome, e.Text, r.Kind, r.Adopt, kinds[e.Source], identities[e.Source])
+		}
+	}
+	if len(stack.Entries) != len(kinds) || len(kinds) < 150 {
+		t.Errorf("%d of %d types are drafted", len(stack.Entries), len(kinds))
+	}
+}
+
+// sampleOf is a value of a prop.
+func sampleOf(f props.Field) any {
+	typ := f.Type
+	if rest, ok := strings.CutPrefix(typ, "list of "); ok {
+		f.Type = rest
+		return []any{sampleOf(f)}
+	}
+	switch {
+	case strings.HasPrefix(typ, "map of "):
+		f.Type = strings.TrimPrefix(typ, "map of ")
+		return map[string]any{"key": sampleOf(f)}
+	case len(f.Enum) > 0:
+		return f.Enum[0]
+	case typ == "number":
+		return 1
+	case typ == "bool":
+		return true
+	case typ == "object" || len(f.Fields) > 0:
+		object := map[string]any{}
+		for n, inner := range f.Fields {
+			if steps := inner.Path.Steps(); inner.Required || n == 0 { // one without any is not there
+				object[steps[len(steps)-1].Key] = sampleOf(inner)
+			}
+		}
+		if len(f.Fields) == 0 {
+			object["key"] = "text"
+		}
+		return object
+	}
+	return "text of " + string(f.Path) // a secret is no other value
+}
+
 // withoutDocs are fields without what people read and what reading a state needs not.
 func withoutDocs(fields []props.Field) []props.Field {
 	all := []props.Field{}

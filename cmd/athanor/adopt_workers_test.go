@@ -111,7 +111,7 @@ func TestAdoptWorkers(t *testing.T) {
 	m, state := makeWorkers(t, server)
 	w.write("shop.tfstate", state)
 	p := &adoptedProject{world: w, mapped: 7, folded: 2, mutations: func() int { return len(server.Mutations()) }}
-	p.tagged = []string{"mark", "code", "assets"} // nothing at Cloudflare says what code was made of that others have uploaded
+	p.tagged = []string{"mark"} // the code is read, and is what would be uploaded
 	p.take()
 	for _, want := range []string{"kv: ${cache.id}", "d1: ${db.id}", "r2: ${files.name}", "queue: ${jobs.name}", "0 3 * * *", "- api.example.com"} {
 		if !strings.Contains(p.yaml, want) {

@@ -119,6 +119,32 @@ resource "cloudflare_pages_domain" "site" {
   project_name = cloudflare_pages_project.site.name
   name         = "www.example.com"
 }
+resource "cloudflare_ruleset" "redirects" {
+  zone_id = local.zone
+  name    = "default"
+  kind    = "zone"
+  phase   = "http_request_dynamic_redirect"
+  rules = [
+    {
+      description = "the old site", expression = "http.host eq \"old.example.com\"", action = "redirect", enabled = true
+      action_parameters = { from_value = { status_code = 301, preserve_query_string = true, target_url = { value = "https://example.com" } } }
+    },
+    { ref = "off", expression = "http.host eq \"x.example.com\"", action = "redirect", enabled = false, action_parameters = { from_value = { status_code = 302, target_url = { value = "https://x.example" } } } },
+  ]
+}
+resource "cloudflare_zero_trust_access_service_token" "ci" {
+  account_id = local.account
+  name       = "ci"
+  duration   = "8760h"
+}
+resource "cloudflare_zero_trust_access_short_lived_certificate" "wiki" {
+  account_id = local.account
+  app_id     = cloudflare_zero_trust_access_application.wiki.id
+}
+resource "cloudflare_api_token" "deploy" {
+  name     = "deploy"
+  policies = [{ effect = "allow", permission_groups = [{ id = "00000000000000000000000000000001" }], resources = jsonencode({ "com.cloudflare.api.account.${local.account}" = "*" }) }]
+}
 `)
 	p.tofu("edge", "init")
 	p.tofu("edge", "apply", "-auto-approve", "-no-color")
@@ -128,11 +154,12 @@ resource "cloudflare_pages_domain" "site" {
 		t.Fatal(err)
 	}
 	p.write("shop.tfstate", state)
-	adopted := &adoptedProject{world: p.world, mapped: 11, mutations: func() int { return len(server.Mutations()) }, tagged: []string{"mark"}}
+	adopted := &adoptedProject{world: p.world, mapped: 15, mutations: func() int { return len(server.Mutations()) }, tagged: []string{"mark"}}
 	adopted.take()
 	for _, want := range []string{
 		"- ${github.id}", "id: ${zero_trust_access_policy-staff.id}", "id: ${zero_trust_access_group-staff.id}", "- everyone: {}", "github-organization:", "noTLSVerify: true",
 		"tunnel_id: ${zero_trust_tunnel_cloudflared-office.id}", "- id: always_use_https", "project_name: ${pages_project-site.name}", "value: debug", "client_secret: ${secret.",
+		"app_id: ${zero_trust_access_application-wiki.id}", "ref: the_old_site", "kind: cloudflare.UserToken", "value: ${secret.",
 	} {
 		if !strings.Contains(adopted.yaml, want) {
 			t.Errorf("there is no %s in\n%s", want, adopted.yaml)

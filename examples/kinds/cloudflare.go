@@ -31,6 +31,11 @@ func apiToken(s *athanor.Stack) error {
 	return nil
 }
 
+func userToken(s *athanor.Stack) error {
+	tokens.NewUserToken(s, "logs", tokens.TokenProps{Policies: []tokens.Policy{{Permissions: []string{"Logs Read"}}}})
+	return nil
+}
+
 func d1Database(s *athanor.Stack) error {
 	d1.NewDatabase(s, "db", d1.DatabaseProps{Migrations: "migrations"})
 	return nil

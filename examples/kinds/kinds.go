@@ -57,6 +57,7 @@ func Examples() []Example {
 		{"cloudflare.QueueConsumer", queueConsumer},
 		{"cloudflare.R2Bucket", r2Bucket},
 		{"cloudflare.Ruleset", ruleset},
+		{"cloudflare.UserToken", userToken},
 		{"cloudflare.Website", cloudflareWebsite},
 		{"cloudflare.Worker", worker},
 		{"cloudflare.WorkerDomain", workerDomain},

@@ -71,35 +71,7 @@ func (r Request) content() (Form, error) {
 // Call makes a call for which the client has no method, or types that cannot be made outside of it, by the same way as
 // all others. What is under "result" of the answer is decoded into the value that into points to, unless that is nil.
 func Call(ctx context.Context, cloud reconcile.Cloud, r Request, into any) error {
-	c, ok := cloud.(*Cloud)
-	if !ok {
-		return fmt.Errorf("%T is no place in Cloudflare", cloud)
-	}
-	way, err := c.way()
-	if err != nil {
-		return err
-	}
-	body, err := r.content()
-	if err != nil {
-		return err
-	}
-	var text io.Reader
-	if r.Body != nil {
-		text = bytes.NewReader(body.Content)
-	}
-	if r.As.Name != "" {
-		ctx = context.WithValue(ctx, namedKey{}, r.As)
-	}
-	req, err := http.NewRequestWithContext(ctx, r.Method, way.endpoint+r.Path, text)
-	if err != nil {
-		return err
-	}
-	maps.Copy(req.Header, r.Header)
-	req.Header.Set("Authorization", "Bearer "+cmp.Or(r.Token, way.token))
-	if r.Body != nil {
-		req.Header.Set("Content-Type", body.Type)
-	}
-	res, err := c.pass(req, c.http.Do)
+	res, err := answered(ctx, cloud, r)
 	if err != nil || into == nil {
 		return err
 	}
@@ -110,6 +82,49 @@ func Call(ctx context.Context, cloud reconcile.Cloud, r Request, into any) error
 		Result any `json:"result"`
 		Info   any `json:"result_info"`
 	}{into, r.Info})
+}
+
+// Download makes a call whose answer is no JSON, and returns that as it is with its headers.
+func Download(ctx context.Context, cloud reconcile.Cloud, r Request) (http.Header, []byte, error) {
+	res, err := answered(ctx, cloud, r)
+	if err != nil {
+		return nil, nil, err
+	}
+	content, err := io.ReadAll(res.Body)
+	return res.Header, content, err
+}
+
+// answered makes a call. The answer is read to its end, and is no refusal.
+func answered(ctx context.Context, cloud reconcile.Cloud, r Request) (*http.Response, error) {
+	c, ok := cloud.(*Cloud)
+	if !ok {
+		return nil, fmt.Errorf("%T is no place in Cloudflare", cloud)
+	}
+	way, err := c.way()
+	if err != nil {
+		return nil, err
+	}
+	body, err := r.content()
+	if err != nil {
+		return nil, err
+	}
+	var text io.Reader
+	if r.Body != nil {
+		text = bytes.NewReader(body.Content)
+	}
+	if r.As.Name != "" {
+		ctx = context.WithValue(ctx, namedKey{}, r.As)
+	}
+	req, err := http.NewRequestWithContext(ctx, r.Method, way.endpoint+r.Path, text)
+	if err != nil {
+		return nil, err
+	}
+	maps.Copy(req.Header, r.Header)
+	req.Header.Set("Authorization", "Bearer "+cmp.Or(r.Token, way.token))
+	if r.Body != nil {
+		req.Header.Set("Content-Type", body.Type)
+	}
+	return c.pass(req, c.http.Do)
 }
 
 // PutSigned sends content to a URL that Cloudflare has signed for it, which needs no token and gets none, and returns the ETag of what

@@ -36,6 +36,10 @@ var codes = map[string]map[reconcile.Class][]int64{
 		reconcile.Absent:  {1003},
 		reconcile.Invalid: {400, 1001},
 	},
+	"User": {
+		reconcile.Absent:  {1003},
+		reconcile.Invalid: {400, 1001},
+	},
 	// 2009 is an origin in a private network that Cloudflare is not let into.
 	"Hyperdrive": {
 		reconcile.Absent:  {2006},

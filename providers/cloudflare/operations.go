@@ -18,6 +18,13 @@ var operations = []string{
 	"Accounts.DeleteToken DELETE /accounts/*/tokens/*",
 	"Accounts.GetTokenPermissionGroup GET /accounts/*/tokens/permission_groups",
 
+	"User.ListTokens GET /user/tokens",
+	"User.CreateToken POST /user/tokens",
+	"User.GetToken GET /user/tokens/*",
+	"User.UpdateToken PUT /user/tokens/*",
+	"User.DeleteToken DELETE /user/tokens/*",
+	"User.ListTokenPermissionGroups GET /user/tokens/permission_groups",
+
 	"Zones.ListZones GET /zones",
 	"Zones.GetZone GET /zones/*",
 	"Zones.CreateZone POST /zones",

@@ -292,7 +292,7 @@ func checkSecrets(t T, s Suite) {
 		for _, step := range look.Steps {
 			d.clean(fmt.Sprint(step, step.Have, step.Want), "a difference", path)
 		}
-		if len(look.Steps) == 0 {
+		if len(look.Steps) == 0 && s.Silent[path] == "" {
 			t.Errorf("secret at %s changed, and no difference shows", path)
 		}
 		d.clean(d.shownAttrs(look.Attrs), "attributes", path)

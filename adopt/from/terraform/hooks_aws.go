@@ -44,7 +44,7 @@ var hooks = map[string]hook{
 	"stackSecret": stackSecret, "stackPart": stackPart, "stackAPI": stackAPI, "stackQueue": stackQueue,
 	"stackKey": stackKey, "stackCertificate": stackCertificate, "stackDistribution": stackDistribution,
 	"accessRules": accessRules, "accessPolicy": accessPolicy, "accessApplication": accessApplication, "tunnelConfiguration": tunnelConfiguration,
-	"pageRule": pageRule, "pagesProject": pagesProject, "deviceProfile": deviceProfile, "dnssec": dnssec,
+	"pageRule": pageRule, "pagesProject": pagesProject, "deviceProfile": deviceProfile, "dnssec": dnssec, "ruleset": ruleset, "serviceToken": serviceToken, "apiToken": apiToken,
 	"alchemyBucket": alchemyBucket, "alchemyWorker": alchemyWorker, "alchemySubdomain": alchemySubdomain, "alchemyRecords": alchemyRecords,
 }
 

@@ -130,6 +130,55 @@ func accessApplication(_ *draft, o *object, i *instance) error {
 	return nil
 }
 
+// serviceToken needs the secret of a token, which its creation alone has shown.
+func serviceToken(_ *draft, _ *object, i *instance) error {
+	if i.text("client_secret") == "" {
+		return errors.New("the state does not have its client_secret, which is shown once: declare a new cloudflare.zerotrust.AccessServiceToken, and delete the old one when nothing uses it")
+	}
+	return nil
+}
+
+// apiToken declares what a token may. Version 4 of the provider has permission groups as ids, and resources as text; version 5 has these as JSON.
+func apiToken(_ *draft, o *object, i *instance) error {
+	if i.text("value") == "" {
+		return errors.New("the state does not have its value, which is shown once: declare a new one, and revoke the old one when nothing uses it")
+	}
+	list := blocks(i.attrs["policies"])
+	if len(list) == 0 {
+		list = blocks(i.attrs["policy"])
+	}
+	for _, p := range list {
+		var permissions []any
+		groups, _ := p["permission_groups"].([]any)
+		for _, g := range groups {
+			id := textOf(g)
+			if group, ok := g.(values); ok {
+				id = textOf(group["id"])
+			}
+			permissions = append(permissions, id)
+		}
+		resources := p["resources"]
+		if text := textOf(resources); text != "" {
+			resources = document(text)
+		}
+		policy := kept(values{"permissions": permissions, "resources": plainOf(resources)})
+		if textOf(p["effect"]) == "deny" {
+			policy["effect"] = "deny"
+		}
+		o.append("policies", policy)
+	}
+	if condition, ok := one(i.attrs["condition"]); ok {
+		if from, ok := one(condition["request_ip"]); ok {
+			o.set("allowFrom", from["in"])
+			o.set("denyFrom", from["not_in"])
+		}
+	}
+	if i.text("status") == "disabled" {
+		o.props["disabled"] = true
+	}
+	return nil
+}
+
 // tunnelConfiguration reads times, which version 4 of the provider writes as text, such as 1m30s, and the API as seconds.
 func tunnelConfiguration(d *draft, o *object, i *instance) error {
 	line := &typeLine{rename: map[string]string{"config.ingress_rule": "config.ingress"}}

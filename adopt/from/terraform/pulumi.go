@@ -122,6 +122,17 @@ func pulumiTypes() map[string]pulumiType {
 	return all
 }
 
+// ruledType is the type of Terraform that a token of Pulumi's provider of Cloudflare means, which are named by a rule: SingleModule and MakeStandard of
+// https://github.com/pulumi/pulumi-terraform-bridge/blob/main/pkg/tfbridge/tokens, as provider/resources.go of pulumi-cloudflare calls them. Others
+// stay as they are.
+func ruledType(token string) string {
+	name, ok := strings.CutPrefix(token, "cloudflare:index/")
+	if name, _, _ = strings.Cut(name, ":"); ok && name != "" {
+		return "cloudflare_" + snake(name)
+	}
+	return token
+}
+
 // pulumiState is a deployment: https://github.com/pulumi/pulumi/blob/master/sdk/go/common/apitype/deployments.json.
 type pulumiState struct {
 	Secrets struct {
@@ -283,7 +294,7 @@ func openPulumi(key []byte, text string) ([]byte, bool) {
 func (p *pulumiReader) instance(r *pulumiResource) *instance {
 	t, known := p.types[r.Type]
 	if !known {
-		t.typ = r.Type
+		t.typ = ruledType(r.Type)
 	}
 	i := &instance{
 		urn: r.URN, module: p.module(r), data: r.External, typ: t.typ, name: urnName(r.URN), provider: r.Provider, void: r.Outputs == nil,

@@ -52,6 +52,22 @@ func exportOf(t *testing.T) []byte {
 	return data
 }
 
+// TestRuledTypes: the rule finds the types of all tokens of Cloudflare's that the table has, which are those of Pulumi's packages.
+func TestRuledTypes(t *testing.T) {
+	found := 0
+	for token, typ := range pulumiTypes() {
+		if !strings.HasPrefix(token, "cloudflare:index/") {
+			continue
+		}
+		if found++; ruledType(token) != typ.typ {
+			t.Errorf("%s is %s, and by the rule %s", token, typ.typ, ruledType(token))
+		}
+	}
+	if found < 40 || ruledType("kubernetes:core/v1:Secret") != "kubernetes:core/v1:Secret" {
+		t.Errorf("%d tokens were compared", found)
+	}
+}
+
 // TestPulumiSecrets reads what the real pulumi exported: its secrets are sealed with a passphrase.
 func TestPulumiSecrets(t *testing.T) {
 	data := exportOf(t)

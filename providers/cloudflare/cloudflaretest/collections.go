@@ -56,7 +56,8 @@ func (c *catalog) described(op *operation, path string) handler {
 		return func(w *world, r request) (any, *failure) {
 			return w.shelves.item(c, op, path[:at], r.path[lastVariable(op.Path)], r), nil
 		}
-	case !isItem && c.has(http.MethodGet, shape) && (c.has(http.MethodPut, shape) || c.has(http.MethodPatch, shape)) && !c.has(http.MethodPost, shape):
+	case !isItem && c.has(http.MethodGet, shape) && (c.has(http.MethodPut, shape) || c.has(http.MethodPatch, shape)) && !c.has(http.MethodPost, shape),
+		!isItem && c.has(http.MethodGet, shape) && c.has(http.MethodPost, shape) && c.has(http.MethodDelete, shape):
 		return func(w *world, r request) (any, *failure) { return w.shelves.setting(c, op, path, r), nil }
 	}
 	return nil
@@ -279,7 +280,10 @@ func (s *shelves) setter(c *catalog, shape string) *operation {
 	if op := c.at(http.MethodPut, shape); op != nil {
 		return op
 	}
-	return c.at(http.MethodPatch, shape)
+	if op := c.at(http.MethodPatch, shape); op != nil {
+		return op
+	}
+	return c.at(http.MethodPost, shape)
 }
 
 // defsOf are the definitions of what an operation answers.

@@ -42,6 +42,8 @@ var extraQueries = map[string][]string{
 	"hyperdrive.ListConfigs": {"page", "per_page"},
 	// It does not want the script back (its deploy/deploy.ts).
 	"workers.PutScript": {"excludeScript"},
+	// It reads the code of one version (parseModules of its versions/secrets/index.ts).
+	"workers.GetScriptContent": {"version"},
 }
 
 // amendments put schemas right in place. They are by operation, with " answer" behind it for what it answers.

@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// token is an API token of an account.
+// token is an API token of an account; of the user, where that is "".
 type token struct {
 	account, id, value string
 	body               object
@@ -18,10 +18,21 @@ var tokenHandlers = map[string]handler{
 	"accounts.UpdateToken":             onToken(updateToken),
 	"accounts.DeleteToken":             onToken(deleteToken),
 	"accounts.GetTokenPermissionGroup": listPermissionGroups,
+
+	"user.ListTokens":                listTokens,
+	"user.CreateToken":               createToken,
+	"user.GetToken":                  onToken(func(_ *world, _ request, t *token) (any, *failure) { return t.shown(), nil }),
+	"user.UpdateToken":               onToken(updateToken),
+	"user.DeleteToken":               onToken(deleteToken),
+	"user.ListTokenPermissionGroups": listPermissionGroups,
 }
 
 func noToken() *failure {
 	return &failure{service: "accounts", status: 404, code: 1003, message: "Token not found"}
+}
+
+func noUserToken() *failure {
+	return &failure{service: "user", status: 404, code: 1003, message: "Token not found"}
 }
 
 func onToken(do func(*world, request, *token) (any, *failure)) handler {
@@ -30,6 +41,9 @@ func onToken(do func(*world, request, *token) (any, *failure)) handler {
 			if t.account == r.account && t.id == r.path["tokenId"] {
 				return do(w, r, t)
 			}
+		}
+		if r.account == "" {
+			return nil, noUserToken()
 		}
 		return nil, noToken()
 	}

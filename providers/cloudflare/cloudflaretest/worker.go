@@ -258,9 +258,14 @@ func (k *worker) written(v *version) object {
 	return o
 }
 
-// getContent answers the modules as a form.
-func getContent(_ *world, _ request, k *worker) (any, *failure) {
+// getContent answers the modules of a version, or of the one that is live, as a form.
+func getContent(_ *world, r request, k *worker) (any, *failure) {
 	v := k.live()
+	if id := r.query.Get("version"); id != "" {
+		if v = k.version(id); v == nil {
+			return nil, &failure{status: 404, code: 100146, message: "The version does not exist."}
+		}
+	}
 	u := Upload{Modules: v.upload.Modules}
 	kind, body := u.Encode()
 	a := wiretest.Answer{Status: 200, Header: map[string][]string{"Content-Type": {kind}}, Body: body}

@@ -156,8 +156,9 @@ func TestAdoptedFromWrangler(t *testing.T) {
 	}
 }
 
-// TestWranglerBeside: wrangler deploys a Worker that was adopted. The next plan shows the code that is not ours and the owner tags
-// that wrangler takes away, and no other difference; the deploy puts that right, and the secret stays.
+// TestWranglerBeside: a Worker of modules that wrangler has deployed is adopted without an upload, and unchanged after wrangler has deployed it again.
+// Where that deploys other code, the next plan shows the code that is not ours and the owner tags that wrangler takes away, and no other difference; the
+// deploy puts that right, and the secret stays.
 func TestWranglerBeside(t *testing.T) {
 	s := Start(t)
 	s.Setenv(t)
@@ -166,8 +167,28 @@ func TestWranglerBeside(t *testing.T) {
 	wranglerIn(t, dir, s, "deploy")
 	a := newAdopting(t, dir)
 	a.apply(a.plan(true))
+	if n := len(s.Uploads("modules")); n != 1 {
+		t.Errorf("it is uploaded %d times, once by wrangler", n)
+	}
 	s.Do(t, http.MethodPut, "/accounts/ACCOUNT/workers/scripts/modules/secrets", object{"name": "KEY", "text": "s3cr3t", "type": "secret_text"})
 	wranglerIn(t, dir, s, "deploy")
+	for _, action := range a.plan(false).Actions {
+		if action.Action != engine.Unchanged {
+			t.Errorf("the same code again, %s: %s %v", action.Address, action.Action, action.Reasons)
+		}
+	}
+	greeting := filepath.Join(dir, "greeting.txt")
+	text, err := os.ReadFile(greeting)
+	if err == nil {
+		err = os.WriteFile(greeting, []byte("other words\n"), 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	wranglerIn(t, dir, s, "deploy")
+	if err := os.WriteFile(greeting, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
 	secrets := func() int {
 		t.Helper()
 		return len(s.Do(t, http.MethodGet, "/accounts/ACCOUNT/workers/scripts/modules/secrets", nil).([]any))

@@ -76,7 +76,7 @@ func (k *kind) taken(cloud contract.Cloud, err error) error {
 func (k *kind) desired(want object, name string, owner contract.OwnerTag) object {
 	body := object{}
 	for prop, v := range want {
-		if !k.IsParent(prop) {
+		if !k.IsBeside(prop) {
 			body[prop] = v
 		}
 	}
@@ -314,6 +314,10 @@ func (k *kind) createSetting(ctx context.Context, s site, at address) (object, e
 	}
 	if err := s.New.Store(ctx, made); err != nil {
 		return nil, err
+	}
+	if have == nil && k.Create != nil {
+		_, err := send(ctx, s.Cloud, k.Create, k.path(at), wrapped(k.Create, k.desired(s.Want, "", s.Owner)))
+		return made, err
 	}
 	return made, k.set(ctx, s, at, k.desired(s.Want, "", s.Owner), have)
 }

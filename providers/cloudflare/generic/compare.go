@@ -32,6 +32,10 @@ func (k *kind) compare(d *diff, want object, l live) {
 		delete(want, parent)
 		delete(had, parent)
 	}
+	for _, name := range k.Known {
+		delete(want, name)
+		delete(had, name)
+	}
 	if name := k.NameProp; name != "" {
 		if given, ok := d.Name(); ok && !k.FixedAt(tree.Path("").Key(name)) {
 			reconcile.Value(d, tree.Path("").Key(name), given, textAt(l.props, k.NameShown), c.set)

@@ -144,7 +144,10 @@ func (k *kind) doc() string {
 	if k.Note != "" {
 		says = append(says, k.Note)
 	}
-	if k.Shape == schema.Setting {
+	switch {
+	case k.Shape == schema.Setting && k.Create != nil:
+		says = append(says, "There is one at most: one that is there and as declared is taken over.")
+	case k.Shape == schema.Setting:
 		says = append(says, "It always exists: to declare it is to set it, and to delete it "+k.undoing()+".")
 	}
 	says = append(says, "What is not set is not managed; what was set and is no longer is removed.")

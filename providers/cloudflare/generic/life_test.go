@@ -162,7 +162,11 @@ func patternOf(p tree.Path) (pattern tree.Path) {
 func (k *kind) takenLater(t *testing.T) map[string]bool {
 	t.Helper()
 	all := map[string]bool{}
-	for _, method := range []string{http.MethodPut, http.MethodPatch} {
+	methods := []string{http.MethodPut, http.MethodPatch}
+	if k.Shape == schema.Setting { // there is one at most, which a POST sets
+		methods = append(methods, http.MethodPost)
+	}
+	for _, method := range methods {
 		maps.Copy(all, cloudflaretest.Takes(t, method, k.samplePath(true)))
 	}
 	return all

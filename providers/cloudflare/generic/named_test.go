@@ -215,6 +215,39 @@ func TestAdopts(t *testing.T) {
 	}
 }
 
+// TestAdoptsSecret: a service token that is taken over by its id has the secret that is declared, which nothing shows. Found by its name, it is replaced.
+func TestAdoptsSecret(t *testing.T) {
+	const name = "cloudflare.zerotrust.AccessServiceToken"
+	d := settled(t, name, obj{"name": "ci"})
+	secret := d.last.Attrs["client_secret"]
+	for what, c := range map[string]struct {
+		id    string
+		props obj
+		lost  int
+	}{
+		"by its id":        {d.last.Identity, obj{"name": "ci", "client_secret": secret}, 0},
+		"without a secret": {d.last.Identity, obj{"name": "ci"}, 1},
+		"by its name":      {"", obj{"name": "ci", "client_secret": secret}, 1},
+	} {
+		job := d.server.Job(t, d.kind, c.props, nil)
+		job.ID = c.id
+		look, err := d.kind.Look(t.Context(), job)
+		if err != nil || look.Absent || len(look.Steps) != c.lost || c.lost == 0 && look.Attrs["client_secret"] != secret {
+			t.Errorf("%s: %+v, %v", what, look.Steps, err)
+		}
+	}
+	if look, err := d.kind.Look(t.Context(), d.job(obj{"name": "ci", "client_secret": "another"})); err != nil || len(look.Steps) > 0 {
+		t.Errorf("what state has counts: %+v, %v", look.Steps, err)
+	}
+	fields, err := d.kind.Spec().Props()
+	if err != nil || !slices.ContainsFunc(fields, func(f props.Field) bool { return f.Path == "client_secret" && f.Secret }) {
+		t.Errorf("the secret is none: %v", err)
+	}
+	if err := d.kind.Decode(&reconcile.Job{Props: obj{"name": "ci", "client_secret": list{}}}); err == nil {
+		t.Error("a list is a secret")
+	}
+}
+
 // TestTunnelToken: the token that cloudflared runs with is an attribute of a tunnel, secret, and another one with another secret.
 func TestTunnelToken(t *testing.T) {
 	for _, name := range []string{"cloudflare.zerotrust.Tunnel", "cloudflare.zerotrust.WarpConnector"} {

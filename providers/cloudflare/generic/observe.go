@@ -115,8 +115,19 @@ func (k *kind) complete(at address) error {
 	return nil
 }
 
-// observe reads the object of state, of a given identity, or of a chosen name, and searches for it without these.
+// observe reads an object. Of one that is taken over by its identity, what only its creation has shown is what is declared.
 func (k *kind) observe(ctx context.Context, s site) (live, error) {
+	l, err := k.look(ctx, s)
+	for _, name := range k.Known {
+		if v := textAt(s.Want, name); err == nil && v != "" && !token.Has(v) && s.ID != "" && s.Last == nil {
+			l.props[name] = v
+		}
+	}
+	return l, err
+}
+
+// look reads the object of state, of a given identity, or of a chosen name, and searches for it without these.
+func (k *kind) look(ctx context.Context, s site) (live, error) {
 	at, zone, err := k.where(ctx, s)
 	if err != nil {
 		return live{}, err
@@ -290,7 +301,7 @@ func (k *kind) agrees(want, have object, listed bool) bool {
 		p := tree.Path("").Key(name)
 		h, shown := have[name]
 		switch {
-		case k.IsParent(name), k.WriteOnlyAt(p), listed && !shown:
+		case k.IsBeside(name), k.WriteOnlyAt(p), listed && !shown:
 		case !k.covers(k.Root.Below(name), p, w, h, nil):
 			return false
 		}

@@ -2,11 +2,17 @@ package rulesets
 
 import (
 	"encoding/json"
+	"errors"
+	"fmt"
 	"maps"
+	"slices"
 	"strings"
 
 	"github.com/athanor-dev/athanor/providers/cloudflare"
+	"github.com/athanor-dev/athanor/reconcile"
 	"github.com/athanor-dev/athanor/reconcile/kind"
+	"github.com/athanor-dev/athanor/reconcile/token"
+	"github.com/athanor-dev/athanor/reconcile/tree"
 )
 
 // shownRuleset is the ruleset of a phase as Cloudflare writes it. It is the answer to each call that changes a rule.
@@ -17,21 +23,57 @@ type shownRuleset struct {
 }
 
 // shownRule is a rule as Cloudflare writes it. have is one as its author would declare it, but for its reference; it is
-// empty for rules of others.
+// empty for rules of others, of which text is the whole.
 type shownRule struct {
 	ID, Ref string
 	have    Rule
+	text    string
+	theirs  string // the reference that it has, where Ref is the one that it is to have
 }
 
 // UnmarshalJSON reads a rule.
 func (r *shownRule) UnmarshalJSON(text []byte) (err error) {
 	type fields shownRule
-	if err := json.Unmarshal(text, (*fields)(r)); err != nil || !strings.Contains(r.Ref, between) {
+	if err := json.Unmarshal(text, (*fields)(r)); err != nil {
 		return err
 	}
-	r.have, err = ruleTable.Read(cloudflare.Document(string(text)))
+	if !strings.Contains(r.Ref, between) {
+		r.text = string(text)
+		return nil
+	}
+	return r.read(string(text))
+}
+
+func (r *shownRule) read(text string) (err error) {
+	r.have, err = ruleTable.Read(cloudflare.Document(text))
 	r.have = completed(r.have)
 	return err
+}
+
+var errDeclared = errors.New("the rule has the reference of a rule that another resource declares")
+
+// taking are the rules of a phase with those of others that are declared to become ours under the references that they will have.
+func (p RulesetProps) taking(name string, rules []shownRule) ([]shownRule, error) {
+	rules = slices.Clone(rules)
+	for n, r := range p.Rules {
+		if r.Adopt == "" || token.Has(r.Adopt) || token.Has(r.Ref) || at(rules, prefix(name)+r.Ref) >= 0 {
+			continue
+		}
+		i := slices.IndexFunc(rules, func(have shownRule) bool { return have.ID == r.Adopt && own(name, have.Ref) == "" })
+		if i < 0 {
+			continue
+		}
+		took := &rules[i]
+		if took.text == "" {
+			err := fmt.Errorf("%s: %w: %s", tree.Path("rules").Index(n).Key("adopt"), errDeclared, took.Ref)
+			return nil, cloudflare.Invalid(reconcile.WithHint(err, "take it out of there first, or leave it there"))
+		}
+		if err := took.read(took.text); err != nil {
+			return nil, err
+		}
+		took.theirs, took.Ref = took.Ref, prefix(name)+r.Ref
+	}
+	return rules, nil
 }
 
 // between parts the name of a declaration from the reference of one of its rules. Neither holds it.
@@ -56,6 +98,9 @@ func own(name, ref string) string {
 func (r shownRule) declared(name string) Rule {
 	rule := r.have
 	rule.Ref = own(name, r.Ref)
+	if r.theirs != "" {
+		rule.Adopt = r.ID
+	}
 	return rule
 }
 

@@ -44,19 +44,21 @@ func add(ctx context.Context, cloud kind.Cloud, live liveRuleset, want RulesetPr
 		if err != nil {
 			return err
 		}
-		rules = answer.Rules
+		if rules, err = want.taking(live.name, answer.Rules); err != nil {
+			return err
+		}
 	}
 	return nil
 }
 
 // patchRules changes rules, each as a whole: what a change leaves out would be gone. What is ignored, or left for later,
-// keeps its live value.
+// keeps its live value. A rule of others that is to be ours gets its reference.
 func patchRules(want RulesetProps) *kind.Operation[liveRuleset] {
 	return kind.Set("PatchRule", func(ctx context.Context, u kind.Update[liveRuleset]) error {
 		ours := u.Live.ours()
 		for i, r := range want.Rules {
 			changed := kind.Below(tree.Path("rules").Index(i), u.Changed)
-			if len(changed) == 0 {
+			if len(changed) == 0 && (!u.Live.takes(r.Ref) || !slices.Contains(u.Changed, mark)) {
 				continue
 			}
 			b, err := body(u.Live.name, ruleTable.Merged(r, ours[r.Ref], changed))
@@ -117,6 +119,9 @@ func moveRules(want RulesetProps) *kind.Operation[liveRuleset] {
 				continue
 			}
 			if err := patch(ctx, u, r.Ref, map[string]any{"position": to}, &rules); err != nil {
+				return err
+			}
+			if rules, err = want.taking(name, rules); err != nil {
 				return err
 			}
 		}

@@ -72,6 +72,9 @@ func observeRuleset(ctx context.Context, s rulesetSite) (liveRuleset, error) {
 	if live.shownRuleset, err = phaseOf(ctx, s.Cloud, live.scope, live.phase); err != nil {
 		return live, cloudflare.Absent(err)
 	}
+	if live.Rules, err = s.Want.taking(live.name, live.Rules); err != nil {
+		return live, err
+	}
 	if len(live.refs()) == 0 {
 		return live, fmt.Errorf("%w: no rule of phase %s is one of %s", reconcile.ErrAbsent, live.phase, live.name)
 	}

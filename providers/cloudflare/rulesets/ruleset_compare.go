@@ -18,6 +18,9 @@ func compareRuleset(d *kind.Diff[liveRuleset], want RulesetProps, live liveRules
 	for _, op := range []*kind.Operation[liveRuleset]{add, drop} { // where the rules stand shows when all are there
 		op.Affects = []tree.Path{"before", "after", "index", tree.Path("rules").Key("order")}
 	}
+	if mine, theirs := live.taken(); len(theirs) > 0 {
+		reconcile.List(d, mark, mine, theirs, change)
+	}
 	for i, r := range want.Rules {
 		at := tree.Path("rules").Index(i)
 		have, there := ours[r.Ref]
@@ -41,6 +44,25 @@ func compareRuleset(d *kind.Diff[liveRuleset], want RulesetProps, live liveRules
 		}
 	}
 	compareOrder(d, want, live)
+}
+
+// mark is the path that owner tags are stated at. What tells rules of ours is their references.
+const mark = tree.Path("mark")
+
+// taken are the references that rules of others will have, and those that they have.
+func (l liveRuleset) taken() (mine, theirs []string) {
+	for _, r := range l.Rules {
+		if r.theirs != "" {
+			mine, theirs = append(mine, r.Ref), append(theirs, r.theirs)
+		}
+	}
+	return mine, theirs
+}
+
+// takes reports whether one of ours is a rule of others still.
+func (l liveRuleset) takes(ref string) bool {
+	i := at(l.Rules, prefix(l.name)+ref)
+	return i >= 0 && l.Rules[i].theirs != ""
 }
 
 // compareOrder states in which order ours stand, and where among others. While one is missing there is no order yet:

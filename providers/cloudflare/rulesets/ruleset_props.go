@@ -28,6 +28,9 @@ type Rule struct {
 	// Ref tells the rule from the others of its declaration: up to 32 lower-case letters, digits and single _. A rule keeps
 	// its place in statistics while it keeps that.
 	Ref string `prop:"required"`
+	// Adopt is the id of a rule that somebody else has made and that becomes this one, by another reference in Cloudflare: it
+	// keeps its id and its place. Nothing is done where there is no such rule, so that it can go once it is deployed. Default: none.
+	Adopt string
 	// Expression says which requests are meant, in the language of
 	// https://developers.cloudflare.com/ruleset-engine/rules-language/
 	Expression string `prop:"required" wire:"expression"`

@@ -207,6 +207,8 @@ func rulesetSuite() kindtest.Suite {
 		},
 		Steady: map[tree.Path]string{
 			"zone": "rules keep their zone for life", "phase": "rules keep their phase for life", "name": "rules keep their references for life",
+			tree.Path("rules").Any().Key("adopt"): "it names the rule of others that one becomes; TestAdoptedRules takes some over",
+
 			"before": "it tells a place among others; TestPlace moves rules by hand",
 			"after":  "it tells a place among others; TestPlace moves rules by hand",
 			"index":  "it tells a place among others; TestPlace moves rules by hand",

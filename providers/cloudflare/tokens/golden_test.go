@@ -11,6 +11,8 @@ import (
 var tokenCalls = []cloudflaretest.At{
 	{Method: "POST", Path: "/accounts/A/tokens"},
 	{Method: "PUT", Path: "/accounts/A/tokens/T"},
+	{Method: "POST", Path: "/user/tokens"},
+	{Method: "PUT", Path: "/user/tokens/T"},
 }
 
 // TestGolden has the part of a token that is the table's, as

@@ -27,46 +27,103 @@ type tokenSite = kind.Site[TokenProps, Token]
 
 var tokenTable = kind.TableOf[TokenProps](kind.Codec{Name: "moment", Form: moment})
 
+// owner is whose tokens a kind has: a service of the API.
+type owner string
+
+const (
+	accounts owner = "Accounts"
+	users    owner = "User"
+)
+
+// shownOnce ends the documentation of both kinds.
+const shownOnce = " Its value is shown once, and kept sealed in state: without state the token is replaced, since nobody can use it. It has no tags, so " +
+	"that the name proves ownership."
+
 var tokenKind = &kind.Kind[TokenProps, liveToken, Token]{
 	Type: tokenType,
-	Doc: "An API token of the account, for machines; tokens of users are not managed. Its value is shown once, and kept sealed " +
-		"in state: without state the token is replaced, since nobody can use it. It has no tags, so that the name proves ownership.",
+	Doc:  "An API token of the account, for machines. A token of a user is a cloudflare.UserToken." + shownOnce,
 
-	Observe:    observeToken,
-	Create:     createToken,
-	Compare:    compareToken,
-	Attributes: func(live liveToken) Token { return Token{ID: live.ID, Name: live.Name} },
-	Delete: func(ctx context.Context, s tokenSite) error {
-		return cloudflare.Send(ctx, s.Cloud, http.MethodDelete, base(s.Location)+"/"+url.PathEscape(s.Last.ID), nil, nil)
-	},
-	Identity: func(t Token) string { return t.ID },
+	Observe: accounts.observe, Create: accounts.create, Compare: accounts.compare, Delete: accounts.delete,
+	Attributes: liveToken.attributes,
+	Identity:   identityOf,
 
 	Props: tokenTable,
 	Check: checkToken,
-	Named: &kind.Named[TokenProps, liveToken]{
+	Named: named(),
+	List:  accounts.list,
+	API:   accounts.api(),
+}
+
+var userTokenKind = &kind.Kind[TokenProps, liveToken, Token]{
+	Type: userTokenType,
+	Doc: "An API token of the user whose token the calls are made with: it ends with the user, and may be for several accounts. A token of the " +
+		"account cannot make it. One for machines is a cloudflare.APIToken." + shownOnce,
+
+	Observe: users.observe, Create: users.create, Compare: users.compare, Delete: users.delete,
+	Attributes: liveToken.attributes,
+	Identity:   identityOf,
+
+	Props: tokenTable,
+	Check: checkToken,
+	Named: named(),
+	List:  users.list,
+	API:   users.api(),
+}
+
+func (l liveToken) attributes() Token { return Token{ID: l.ID, Name: l.Name, Value: l.Value} }
+
+func identityOf(t Token) string { return t.ID }
+
+func named() *kind.Named[TokenProps, liveToken] {
+	return &kind.Named[TokenProps, liveToken]{
 		Given: func(want TokenProps) string { return want.Name },
 		Rule:  func(TokenProps) kind.NameRule { return kind.NameRule{Max: 120, Marks: "-", Any: true} },
-	},
-	List: func(ctx context.Context, scope kind.ListScope) ([]kind.Found, error) {
-		return cloudflare.FoundIn(scope, tokens(ctx, scope.Cloud, scope.Place), func(t shownToken) kind.Found {
-			return kind.Found{Kind: tokenType, Identity: t.ID, Name: t.Name}
-		})
-	},
+	}
+}
 
-	API: kind.API{
+// base is the path of all tokens of the owner.
+func (o owner) base(location kind.Location) string {
+	if o == users {
+		return "/user/tokens"
+	}
+	return "/accounts/" + location.Account + "/tokens"
+}
+
+func (o owner) delete(ctx context.Context, s tokenSite) error {
+	return cloudflare.Send(ctx, s.Cloud, http.MethodDelete, o.base(s.Location)+"/"+url.PathEscape(s.Last.ID), nil, nil)
+}
+
+// list lists the tokens of the owner. Who may not list those of the user, such as a token of an account, has none there.
+func (o owner) list(ctx context.Context, scope kind.ListScope) ([]kind.Found, error) {
+	typ := tokenType
+	if o == users {
+		typ = userTokenType
+	}
+	found, err := cloudflare.FoundIn(scope, o.tokens(ctx, scope.Cloud, scope.Place), func(t shownToken) kind.Found {
+		return kind.Found{Kind: typ, Identity: t.ID, Name: t.Name}
+	})
+	if o == users && err != nil && scope.Cloud.Classify(err) == reconcile.Denied {
+		return nil, nil
+	}
+	return found, err
+}
+
+// api is what the kind of the owner calls, and what that takes.
+func (o owner) api() kind.API {
+	groups, permission := ".GetTokenPermissionGroup", "Account API Tokens"
+	if o == users {
+		groups, permission = ".ListTokenPermissionGroups", "API Tokens"
+	}
+	service := string(o)
+	read, write := []string{permission + " Read"}, []string{permission + " Write"}
+	return kind.API{
 		Source: source,
 		Calls: []string{
-			"Accounts.ListTokens", "Accounts.GetToken", "Accounts.CreateToken", "Accounts.UpdateToken", "Accounts.DeleteToken",
-			"Accounts.GetTokenPermissionGroup", "Zones.ListZones", "Zones.GetZone",
+			service + ".ListTokens", service + ".GetToken", service + ".CreateToken", service + ".UpdateToken", service + ".DeleteToken",
+			service + groups, "Zones.ListZones", "Zones.GetZone",
 		},
-		Permissions: kind.Permissions{
-			Observe: []string{"Account API Tokens Read", "Zone Read"},
-			List:    []string{"Account API Tokens Read"},
-			Create:  []string{"Account API Tokens Write"},
-			Update:  []string{"Account API Tokens Write"},
-			Delete:  []string{"Account API Tokens Write"},
-		},
-	},
+		Permissions: kind.Permissions{Observe: append(read, "Zone Read"), List: read, Create: write, Update: write, Delete: write},
+	}
 }
 
 // checkToken finds what Cloudflare would refuse, or would take without doing it.
@@ -111,9 +168,9 @@ func isRange(text string) bool {
 	return err == nil
 }
 
-// compareToken states every aspect. One call sets all but the value, since what it leaves out is deleted. Policies that
+// compare states every aspect. One call sets all but the value, since what it leaves out is deleted. Policies that
 // mean what is declared count as that, whatever their order and whichever names are used.
-func compareToken(d *kind.Diff[liveToken], want TokenProps, live liveToken) {
+func (o owner) compare(d *kind.Diff[liveToken], want TokenProps, live liveToken) {
 	have := live.have
 	wanted, shown := make([]string, len(want.Policies)), make([]string, len(live.Policies))
 	for i, p := range want.Policies {
@@ -138,7 +195,7 @@ func compareToken(d *kind.Diff[liveToken], want TokenProps, live liveToken) {
 		if live.Status == active || live.Status == disabled || slices.Contains(u.Changed, "disabled") {
 			doc["status"] = map[bool]string{true: disabled, false: active}[merged.Disabled] // nobody can set expired
 		}
-		return cloudflare.NotYet(cloudflare.Send(ctx, u.Cloud, http.MethodPut, base(u.Location)+"/"+url.PathEscape(live.ID), doc, nil))
+		return cloudflare.NotYet(cloudflare.Send(ctx, u.Cloud, http.MethodPut, o.base(u.Location)+"/"+url.PathEscape(live.ID), doc, nil))
 	})
 	if name, given := d.Name(); given {
 		reconcile.Value(d, "name", name, live.Name, set)

@@ -23,7 +23,7 @@ const (
 type shownToken struct {
 	ID, Name, Status string
 	Policies         []shownPolicy
-	Value            token.Secret // in the answer to the creation alone
+	Value            token.Secret // in the answer to the creation alone, or declared
 	have             TokenProps
 }
 
@@ -62,27 +62,29 @@ func (p shownPolicy) key() string {
 	return string(tree.Canonical(map[string]any{"effect": p.Effect, "permissions": groups, "resources": p.Resources}))
 }
 
-func base(location kind.Location) string { return "/accounts/" + location.Account + "/tokens" }
-
-// observeToken reads a token by its id, or finds it by its name, which only a listing shows.
-func observeToken(ctx context.Context, s tokenSite) (live liveToken, err error) {
+// observe reads a token by its id, or finds it by its name, which only a listing shows. The value of one that is taken over by its id is
+// the one that is declared.
+func (o owner) observe(ctx context.Context, s tokenSite) (live liveToken, err error) {
 	id, name := cloudflare.KeyOf(s, func(t Token) string { return t.ID }, cloudflare.IsID)
 	if id != "" {
-		err = cloudflare.Send(ctx, s.Cloud, http.MethodGet, base(s.Location)+"/"+url.PathEscape(id), nil, &live.shownToken)
+		err = cloudflare.Send(ctx, s.Cloud, http.MethodGet, o.base(s.Location)+"/"+url.PathEscape(id), nil, &live.shownToken)
 	} else {
-		live.shownToken, err = cloudflare.OnlyCalled(tokens(ctx, s.Cloud, s.Location), func(t shownToken) string { return t.Name },
+		live.shownToken, err = cloudflare.OnlyCalled(o.tokens(ctx, s.Cloud, s.Location), func(t shownToken) string { return t.Name },
 			"token", name, "delete those that nobody uses: a token without its value is replaced in any case")
 	}
 	if err != nil {
 		return live, cloudflare.Absent(err)
 	}
-	live.words, err = wordsOf(ctx, s.Cloud, s.Location, s.Want.Policies, live.Policies)
+	if s.ID != "" && s.Last == nil && !token.Has(string(s.Want.Value)) {
+		live.Value = s.Want.Value
+	}
+	live.words, err = o.wordsOf(ctx, s.Cloud, s.Location, s.Want.Policies, live.Policies)
 	return live, err
 }
 
-// tokens are all of the account.
-func tokens(ctx context.Context, cloud kind.Cloud, location kind.Location) iter.Seq2[shownToken, error] {
-	return cloudflare.CallPages[shownToken](ctx, cloud, base(location), url.Values{"per_page": {"50"}})
+// tokens are all of the owner.
+func (o owner) tokens(ctx context.Context, cloud kind.Cloud, location kind.Location) iter.Seq2[shownToken, error] {
+	return cloudflare.CallPages[shownToken](ctx, cloud, o.base(location), url.Values{"per_page": {"50"}})
 }
 
 // body is a whole token, as Cloudflare wants it.
@@ -98,10 +100,10 @@ func body(name string, want TokenProps, w words) (kind.Document, error) {
 	return doc, tokenTable.Created(want, doc)
 }
 
-// createToken makes a token that works at once, since Cloudflare makes no others; one that is declared disabled is
+// create makes a token that works at once, since Cloudflare makes no others; one that is declared disabled is
 // disabled by the next call.
-func createToken(ctx context.Context, s tokenSite) (Token, error) {
-	w, err := wordsOf(ctx, s.Cloud, s.Location, s.Want.Policies, nil)
+func (o owner) create(ctx context.Context, s tokenSite) (Token, error) {
+	w, err := o.wordsOf(ctx, s.Cloud, s.Location, s.Want.Policies, nil)
 	if err != nil {
 		return Token{}, err
 	}
@@ -110,6 +112,6 @@ func createToken(ctx context.Context, s tokenSite) (Token, error) {
 		return Token{}, err
 	}
 	var made shownToken
-	err = cloudflare.Send(ctx, s.Cloud, http.MethodPost, base(s.Location), doc, &made)
+	err = cloudflare.Send(ctx, s.Cloud, http.MethodPost, o.base(s.Location), doc, &made)
 	return Token{ID: made.ID, Name: s.Name, Value: made.Value}, err
 }

@@ -2,7 +2,7 @@ package tokens
 
 import "github.com/athanor-dev/athanor/reconcile/token"
 
-// TokenProps declare an API token of the account. Permissions are those of
+// TokenProps declare an API token. Permissions are those of
 // https://developers.cloudflare.com/fundamentals/api/reference/permissions/
 type TokenProps struct {
 	// Name of the token, up to 120 characters. Default: none, a name is generated.
@@ -23,6 +23,9 @@ type TokenProps struct {
 	// Version is any number; raising it makes a token with another value, and deletes this one once the other is in use.
 	// It is write-only: the digest of what was written last is compared.
 	Version int `prop:"writeonly,immutable,default=0" wire:"-"`
+	// Value of a token that options.adopt takes over: nothing shows it again. It is read then alone, and kept sealed in state. Default: none,
+	// a token that is taken over is replaced.
+	Value token.Secret
 }
 
 // Policy says what a token may, or may not, do with some resources.

@@ -24,11 +24,15 @@ type (
 
 const all = "/accounts/ACCOUNT/tokens"
 
-// objects are the tokens that others see, without their names and what differs between two makings.
-func objects(t kindtest.T, s *cloudflaretest.Server) []any {
+// objectsAt are the tokens that others see, without their names and what differs between two makings.
+func objectsAt(path string) func(t kindtest.T, s *cloudflaretest.Server) []any {
+	return func(t kindtest.T, s *cloudflaretest.Server) []any { t.Helper(); return objects(t, s, path) }
+}
+
+func objects(t kindtest.T, s *cloudflaretest.Server, path string) []any {
 	t.Helper()
 	out := []any{}
-	listed, _ := s.Do(t, http.MethodGet, all+"?per_page=50", nil).([]any)
+	listed, _ := s.Do(t, http.MethodGet, path+"?per_page=50", nil).([]any)
 	for _, token := range listed {
 		token := maps.Clone(token.(obj))
 		delete(token, "id")
@@ -67,12 +71,12 @@ func prepare(t kindtest.T, s *cloudflaretest.Server) {
 }
 
 // rewrite makes a token what props declare, as somebody else would.
-func rewrite(ws cloudflaretest.Worlds) kindtest.Hand {
+func rewrite(ws cloudflaretest.Worlds, path string) kindtest.Hand {
 	return func(t kindtest.T, w kindtest.World, to kindtest.Edited) {
 		t.Helper()
 		p := cloudflaretest.Declared[TokenProps](t, to)
 		s := ws.Of(w)
-		words, err := wordsOf(t.Context(), w.Cloud, kind.Location{Account: s.Account}, p.Policies, nil)
+		words, err := accounts.wordsOf(t.Context(), w.Cloud, kind.Location{Account: s.Account}, p.Policies, nil)
 		if err != nil {
 			t.Fatalf("%v", err)
 		}
@@ -89,21 +93,27 @@ func rewrite(ws cloudflaretest.Worlds) kindtest.Hand {
 		if p.Disabled {
 			b["status"] = disabled
 		}
-		s.Do(t, http.MethodPut, all+"/"+to.Attrs["id"].(string), b)
+		s.Do(t, http.MethodPut, path+"/"+to.Attrs["id"].(string), b)
 	}
 }
 
-func TestToken(t *testing.T) {
+func TestToken(t *testing.T) { kindtest.Run(t, suiteOf(tokenKind.Erase(), all, "Accounts")) }
+
+func TestUserToken(t *testing.T) {
+	kindtest.Run(t, suiteOf(userTokenKind.Erase(), "/user/tokens", "User"))
+}
+
+func suiteOf(whole reconcile.Any, path, service string) kindtest.Suite {
 	ws := cloudflaretest.Worlds{}
-	set := rewrite(ws)
-	kindtest.Run(t, kindtest.Suite{
-		Kind:  tokenKind.Erase(),
-		World: ws.Make(prepare, objects),
+	set := rewrite(ws, path)
+	return kindtest.Suite{
+		Kind:  whole,
+		World: ws.Make(prepare, objectsAt(path)),
 		Base:  obj{"policies": list{obj{"permissions": list{"Workers Scripts Write"}}}},
-		Fault: cloudflaretest.FaultOf("Accounts"),
+		Fault: cloudflaretest.FaultOf(service),
 		Variants: []kindtest.Variant{
 			{Name: "tuned", Props: obj{
-				"name": "reader", "disabled": true, "notBefore": "2026-01-01T00:00:00Z", "expiresOn": "2027-01-01T00:00:00Z",
+				"name": "reader", "disabled": true, "value": "of no use to one that is made", "notBefore": "2026-01-01T00:00:00Z", "expiresOn": "2027-01-01T00:00:00Z",
 				"allowFrom": list{"192.0.2.0/24", "2001:db8::1"}, "denyFrom": list{"192.0.2.7"},
 				"policies": list{
 					obj{"permissions": list{"Workers KV Storage Read", "Workers Scripts Write"}},
@@ -126,7 +136,7 @@ func TestToken(t *testing.T) {
 				now["name"] = name
 				set(t, w, kindtest.Edited{Attrs: now, Props: to.Props})
 			},
-			"": ws.Deletes(func(to kindtest.Edited) string { return all + "/" + to.Attrs["id"].(string) }),
+			"": ws.Deletes(func(to kindtest.Edited) string { return path + "/" + to.Attrs["id"].(string) }),
 		},
 		Others: map[tree.Path][]any{
 			tree.Path("policies").Any().Key("permissions").Any(): {"Workers KV Storage Read", "DNS Write"},
@@ -137,8 +147,10 @@ func TestToken(t *testing.T) {
 			"allowFrom": {list{"198.51.100.1"}},
 			"denyFrom":  {list{"198.51.100.2"}},
 		},
+		Steady:     map[tree.Path]string{"value": "nothing changes the value of a token"},
+		Silent:     map[tree.Path]string{"value": "it is that of a token which is taken over by its id; TestAdoptedValue does so"},
 		Unreadable: map[tree.Path]string{"value": "it is told once", "version": "which value it is nothing tells but the record"},
-	})
+	}
 }
 
 func declared(more obj) obj {
@@ -171,6 +183,44 @@ func TestLost(t *testing.T) {
 	look, err := kind.Look(t.Context(), s.Job(t, kind, declared(nil), nil))
 	if err != nil || look.Absent || len(look.Steps) != 1 || !look.Steps[0].Lost || !look.Steps[0].Replaces {
 		t.Errorf("%+v, %v", look.Steps, err)
+	}
+}
+
+// TestAdoptedValue: a token of either owner that is taken over by its id has the value that is declared, as long as nothing is in state.
+func TestAdoptedValue(t *testing.T) {
+	for path, whole := range map[string]reconcile.Any{all: tokenKind.Erase(), "/user/tokens": userTokenKind.Erase()} {
+		s := cloudflaretest.Start(t)
+		made, _ := s.Do(t, http.MethodPost, path, obj{"name": "ci", "policies": list{obj{
+			"effect": "allow", "permission_groups": list{obj{"id": "00000000000000000000000000000001"}}, "resources": obj{ofAccount + "." + s.Account: "*"},
+		}}}).(obj)
+		job := s.Job(t, whole, declared(obj{"name": "ci", "value": made["value"]}), nil)
+		job.ID = made["id"].(string)
+		look, err := whole.Look(t.Context(), job)
+		if err != nil || look.Absent || len(look.Steps) > 0 || look.Attrs["value"] != made["value"] {
+			t.Errorf("%s: %+v, %v", path, look.Steps, err)
+		}
+		job = s.Job(t, whole, declared(obj{"name": "ci", "value": "another"}), &reconcile.Outcome{Identity: look.Identity, Attrs: look.Attrs})
+		if look, err = whole.Look(t.Context(), job); err != nil || len(look.Steps) > 0 || look.Attrs["value"] != nil && look.Attrs["value"] != made["value"] {
+			t.Errorf("%s, with the value in state: %+v, %v", path, look, err)
+		}
+		job = s.Job(t, whole, declared(obj{"name": "ci"}), nil)
+		job.ID = made["id"].(string)
+		if look, err = whole.Look(t.Context(), job); err != nil || len(look.Steps) != 1 || !look.Steps[0].Lost {
+			t.Errorf("%s, without a value: %+v, %v", path, look.Steps, err)
+		}
+		if !slices.Contains(whole.Spec().SecretProps, tree.Path("value")) {
+			t.Errorf("%s: the value is no secret", path)
+		}
+	}
+}
+
+// TestUserTokensMayBeHidden: who may not list the tokens of the user, as a token of an account, has none there.
+func TestUserTokensMayBeHidden(t *testing.T) {
+	s, kind := cloudflaretest.Start(t), userTokenKind.Erase()
+	job := s.Job(t, kind, nil, nil)
+	s.Inject(cloudflaretest.Fault{Op: "User.ListTokens", Kind: cloudflaretest.Deny, Times: -1})
+	if found, err := kind.List(t.Context(), reconcile.Scope{Cloud: job.Cloud, Place: job.Place}); err != nil || len(found) > 0 {
+		t.Errorf("%d found, %v", len(found), err)
 	}
 }
 

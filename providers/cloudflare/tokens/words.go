@@ -36,7 +36,7 @@ type group struct {
 
 // wordsOf are those that policies need. What is there tells its own names, so that Cloudflare is asked for all of them only
 // when others are declared, and for zones that are named.
-func wordsOf(ctx context.Context, cloud kind.Cloud, location kind.Location, policies []Policy, there []shownPolicy) (words, error) {
+func (o owner) wordsOf(ctx context.Context, cloud kind.Cloud, location kind.Location, policies []Policy, there []shownPolicy) (words, error) {
 	w := words{account: location.Account, zones: map[string]string{}}
 	for _, p := range there {
 		for _, g := range p.Groups {
@@ -59,7 +59,7 @@ func wordsOf(ctx context.Context, cloud kind.Cloud, location kind.Location, poli
 		return w, nil
 	}
 	w.groups = nil
-	err := cloudflare.Send(ctx, cloud, http.MethodGet, base(location)+"/permission_groups", nil, &w.groups)
+	err := cloudflare.Send(ctx, cloud, http.MethodGet, o.base(location)+"/permission_groups", nil, &w.groups)
 	return w, err
 }
 

@@ -195,8 +195,10 @@ func readVersions(ctx context.Context, site workerSite, live *liveWorker) error 
 	live.migrationTag = live.version.Resources.Runtime.MigrationTag
 	live.content = live.version.content()
 	if live.content == (content{}) {
-		if err := descend(ctx, site.Cloud, live); err != nil {
-			return err
+		for _, tell := range []func(context.Context, workerSite, *liveWorker) error{descend, readUploaded} {
+			if err := tell(ctx, site, live); err != nil {
+				return err
+			}
 		}
 	}
 	return live.readRows()
@@ -217,8 +219,8 @@ func versions(ctx context.Context, cloud kind.Cloud, t target) ([]liveVersion, e
 
 // descend tells whether a version that is not ours has the code of our last one, as when somebody has changed a setting or
 // a secret: that makes a version too, with the same assets.
-func descend(ctx context.Context, cloud kind.Cloud, live *liveWorker) error {
-	list, err := versions(ctx, cloud, live.target)
+func descend(ctx context.Context, site workerSite, live *liveWorker) error {
+	list, err := versions(ctx, site.Cloud, live.target)
 	if err != nil {
 		return err
 	}
@@ -226,7 +228,7 @@ func descend(ctx context.Context, cloud kind.Cloud, live *liveWorker) error {
 	if i < 0 {
 		return nil
 	}
-	ours, err := readVersion(ctx, cloud, live.target, list[i].ID)
+	ours, err := readVersion(ctx, site.Cloud, live.target, list[i].ID)
 	if err != nil {
 		return cloudflare.NotYet(err)
 	}
@@ -266,14 +268,24 @@ func (t target) own(r row) row {
 	return r
 }
 
-// listWorkers goes by owner tags, and by names for what has lost its own: Cloudflare lists all Workers of an account at once. Without
-// a stage and a name it lists all of them.
+// shownScript is a Worker as the list of an account shows it.
+type shownScript struct {
+	ID        string   `json:"id"`
+	Tags      []string `json:"tags"`
+	ETag      string   `json:"etag"`
+	HasAssets *bool    `json:"has_assets"`
+}
+
+// listScripts lists all Workers of an account: Cloudflare answers them at once.
+func listScripts(ctx context.Context, cloud kind.Cloud, account string) ([]shownScript, error) {
+	var list []shownScript
+	err := cloudflare.Send(ctx, cloud, http.MethodGet, "/accounts/"+account+"/workers/scripts", nil, &list)
+	return list, err
+}
+
+// listWorkers goes by owner tags, and by names for what has lost its own. Without a stage and a name it lists all Workers.
 func listWorkers(ctx context.Context, scope kind.ListScope) ([]kind.Found, error) {
-	var list []struct {
-		ID   string   `json:"id"`
-		Tags []string `json:"tags"`
-	}
-	err := cloudflare.Send(ctx, scope.Cloud, http.MethodGet, "/accounts/"+scope.Place.Account+"/workers/scripts", nil, &list)
+	list, err := listScripts(ctx, scope.Cloud, scope.Place.Account)
 	if err != nil {
 		return nil, err
 	}

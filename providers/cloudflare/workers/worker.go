@@ -55,6 +55,7 @@ var workerKind = &kind.Kind[WorkerProps, liveWorker, Worker]{
 		Source: source,
 		Calls: []string{
 			"Workers.GetScriptScriptAndVersionSetting", "Workers.ListScriptDeployments", "Workers.GetScriptVersion", "Workers.ListScriptVersions",
+			"Workers.GetScriptContent",
 			"Workers.GetScriptSchedule", "Workers.GetScriptSubdomain", "Workers.GetSubdomain", "Workers.ListDomains", "Workers.ListRoutes",
 			"DurableObjects.ListNamespaces", "DurableObjects.ListNamespaceObjects", "Workers.ListScripts",
 			"Workers.CreateScriptAssetUpload", "Workers.CreateAssetUpload", "Workers.PutScript", "Workers.CreateScriptVersion",

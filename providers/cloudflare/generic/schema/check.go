@@ -27,6 +27,12 @@ func (t *Type) Check(declared map[string]any) props.Errors {
 			c.fail(tree.Path("").Key(parent), "", "want text")
 		}
 	}
+	for _, name := range t.Known {
+		if v, given := declared[name]; given {
+			c.value(&Node{Types: "s"}, v, tree.Path("").Key(name), tree.Path("").Key(name))
+		}
+		delete(inBody, name)
+	}
 	c.object(t.Root, inBody, "", "")
 	return c.errs
 }

@@ -27,6 +27,13 @@ func (t *Type) Props() []props.Field {
 			Path: tree.Path("").Key(parent), Go: parent, Type: "string", Required: !t.optional(parent), TakesRef: true, Doc: doc, Replaces: true,
 		})
 	}
+	for _, name := range t.Known {
+		all = append(all, props.Field{
+			Path: tree.Path("").Key(name), Go: name, Type: "string", TakesRef: true, Secret: t.SecretAt(tree.Path(name)),
+			Doc: "What the creation of an object has shown that options.adopt takes over: nothing shows it again. It is read then alone, and kept sealed in state. " +
+				"Default: none, the object is replaced.",
+		})
+	}
 	return append(all, t.fields(t.Root, true)...)
 }
 

@@ -19,6 +19,8 @@ type Overlay struct {
 	TagMost int
 	// Immutable cannot be changed although the description says so, Hidden is never shown, Secret holds secrets.
 	Immutable, Hidden, Secret []tree.Path
+	// Known are attributes that only a creation shows, and that can be declared of an object which somebody else has created.
+	Known []string
 	// Refused cannot be declared, with the reason.
 	Refused map[tree.Path]string
 	// Unordered are lists whose order does not count.

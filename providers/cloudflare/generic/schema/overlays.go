@@ -110,7 +110,7 @@ var overlays = map[string]Overlay{
 	},
 	"cloudflare.zerotrust.AccessGroup": {Unordered: paths("include", "exclude", "require"), Page: docs + "cloudflare-one/identity/users/groups/"},
 	"cloudflare.zerotrust.AccessServiceToken": {
-		Secret: paths("client_secret"), Page: docs + "cloudflare-one/identity/service-tokens/",
+		Secret: paths("client_secret"), Known: []string{"client_secret"}, Page: docs + "cloudflare-one/identity/service-tokens/",
 		Note: "Its client_secret is shown at creation alone: without state it is replaced, since nobody can use it.",
 	},
 	"cloudflare.zerotrust.GatewayList": {Unordered: paths("items"), Immutable: paths("type")},

@@ -31,7 +31,7 @@ type Type struct {
 	Path string `json:"u"`
 	// ID is the property of an object that is the last part of its path; "" for a setting.
 	ID string `json:"i,omitempty"`
-	// The operations. Create is nil for a setting. Update replaces an object, Patch changes a part of it.
+	// The operations. Create is nil for a setting that is always there. Update replaces an object, Patch changes a part of it.
 	Create *Operation `json:"c,omitempty"`
 	Read   *Operation `json:"r"`
 	Update *Operation `json:"up,omitempty"`
@@ -96,6 +96,9 @@ func (t *Type) ZoneOptional() bool { return strings.HasPrefix(t.Path, "/{scope}/
 
 // IsParent reports whether a property is a part of the path.
 func (t *Type) IsParent(name string) bool { return slices.Contains(t.Parents(), name) }
+
+// IsBeside reports whether a property is in no body of a call: a part of the path, or what an object is known by already.
+func (t *Type) IsBeside(name string) bool { return t.IsParent(name) || slices.Contains(t.Known, name) }
 
 // within reports whether p is, or lies below, one of the patterns.
 func within(p tree.Path, patterns []tree.Path) bool {

@@ -64,6 +64,8 @@ func (a api) at(path string) *calls {
 		return &calls{schema.Collection, here["POST"], item["GET"], item["PUT"], item["PATCH"], item["DELETE"], here["GET"]}
 	case here["POST"] == nil && item["PUT"] != nil && item["GET"] != nil && item["DELETE"] != nil:
 		return &calls{schema.Named, item["PUT"], item["GET"], item["PUT"], item["PATCH"], item["DELETE"], here["GET"]}
+	case !strings.HasSuffix(path, "}") && here["POST"] != nil && here["GET"] != nil && here["DELETE"] != nil && item["GET"] == nil:
+		return &calls{schema.Setting, here["POST"], here["GET"], here["PUT"], here["PATCH"], here["DELETE"], nil}
 	case !strings.HasSuffix(path, "}") && here["POST"] == nil && here["GET"] != nil && (here["PUT"] != nil || here["PATCH"] != nil):
 		return &calls{schema.Setting, nil, here["GET"], here["PUT"], here["PATCH"], here["DELETE"], nil}
 	}
@@ -127,8 +129,11 @@ func (c *calls) typeOf(eitherScope bool) *schema.Type {
 	if c.create != nil {
 		create, t.Create = c.create, operation(c.create)
 	}
-	if t.Shape == schema.Named {
+	switch {
+	case t.Shape == schema.Named:
 		t.Create.List = false
+	case t.Shape == schema.Setting && t.Create != nil && !t.Changes(): // a POST sets it each time
+		t.Update = t.Create
 	}
 	given := body(create)
 	t.Root = given

@@ -87,6 +87,8 @@ var renamed = map[string]string{
 	"cloudflare.urlnormalization.UrlNormalization":                       "cloudflare.urlnormalization.Settings",
 	"cloudflare.zerotrust.TunnelCloudflared":                             "cloudflare.zerotrust.Tunnel",
 	"cloudflare.zerotrust.TunnelCloudflaredConfiguration":                "cloudflare.zerotrust.TunnelConfiguration",
+	"cloudflare.zerotrust.AccessApplicationCa":                           "cloudflare.zerotrust.AccessApplicationCA",
+	"cloudflare.logs.ControlCmbConfig":                                   "cloudflare.logs.CustomerMetadataBoundary",
 	"cloudflare.zerotrust.IdentityProvider":                              "cloudflare.zerotrust.AccessIdentityProvider",
 	"cloudflare.originpostquantumencryption.OriginPostQuantumEncryption": "cloudflare.originpostquantumencryption.Settings",
 }
@@ -131,6 +133,8 @@ var reasons = map[string]string{
 	"cloudflare.ssl.AutoOriginTlsKex":                             own("ZoneSetting"),
 	"cloudflare.origintlscompliancemodes.OriginTlsComplianceMode": own("ZoneSetting"),
 	"cloudflare.zerotrust.AccessBookmark":                         "the description does not say what it holds",
+	"cloudflare.workers.ScriptSubdomain":                          own("Worker"),
+	"cloudflare.stream.Download":                                  "a file for download is data, and no infrastructure",
 	"cloudflare.workers.Subdomain":                                "an account has one, which is chosen once",
 	"cloudflare.csamscanner.Settings":                             own("ZoneSetting"),
 

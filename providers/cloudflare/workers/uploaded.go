@@ -1,0 +1,116 @@
+package workers
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"mime/multipart"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/athanor-dev/athanor/providers/cloudflare"
+)
+
+// readUploaded tells whether a version that is not ours has the code that an upload would give it, so that what is taken over is not uploaded
+// once more: it reads the modules of the version. Nothing shows which static files a version has, but a list shows whether there are any.
+func readUploaded(ctx context.Context, site workerSite, live *liveWorker) error {
+	assets := from(site.Assets)
+	want := site.Want.resolved(assets)
+	digest, known := want.Code.digest(assets)
+	if want.Code == nil || !known {
+		return nil
+	}
+	if live.content.code == "" {
+		wanted, err := modules(want.Code, site.Assets)
+		if err != nil {
+			return err
+		}
+		uploaded, err := readModules(ctx, site, live)
+		if err != nil {
+			return err
+		}
+		if !sameModules(uploaded, wanted) {
+			return nil
+		}
+		live.content.code = either(digest)
+	}
+	if live.content.files != "" || want.Assets != nil || live.stable != "" {
+		return nil
+	}
+	list, err := listScripts(ctx, site.Cloud, live.account)
+	if err != nil {
+		return cloudflare.NotYet(err)
+	}
+	for _, w := range list {
+		if w.ID == live.name && w.ETag == live.version.Resources.Script.ETag && w.HasAssets != nil && !*w.HasAssets {
+			live.content.files = noDigest
+		}
+	}
+	return nil
+}
+
+// readModules reads the modules of the live version, the one that is begun with first; none of one that has no modules. wrangler reads them so,
+// to upload them again with another secret: parseModules of its versions/secrets/index.ts.
+func readModules(ctx context.Context, site workerSite, live *liveWorker) ([]module, error) {
+	header, content, err := cloudflare.Download(ctx, site.Cloud, live.request(http.MethodGet, "/content/v2?version="+url.QueryEscape(live.version.ID), nil))
+	if err != nil {
+		return nil, cloudflare.NotYet(err)
+	}
+	kind, params, err := mime.ParseMediaType(header.Get("Content-Type"))
+	main := header.Get("Cf-Entrypoint")
+	if err != nil || kind != "multipart/form-data" || main == "" {
+		return nil, nil
+	}
+	var all []module
+	for parts := multipart.NewReader(bytes.NewReader(content), params["boundary"]); ; {
+		part, err := parts.NextRawPart()
+		if errors.Is(err, io.EOF) {
+			return all, nil
+		}
+		if err != nil {
+			return nil, fmt.Errorf("code of %s: %w", live.name, err)
+		}
+		text, err := io.ReadAll(part)
+		if err != nil {
+			return nil, fmt.Errorf("code of %s: %w", live.name, err)
+		}
+		m := module{part.FormName(), part.Header.Get("Content-Type"), text}
+		if m.name == main {
+			all = slices.Insert(all, 0, m)
+		} else {
+			all = append(all, m)
+		}
+	}
+}
+
+// sameModules reports whether two uploads run alike. The name of an only module does not count: nothing else imports it.
+func sameModules(one, other []module) bool {
+	if len(one) != len(other) {
+		return false
+	}
+	if len(one) == 1 {
+		return one[0].same(other[0])
+	}
+	for i, m := range one {
+		n := slices.IndexFunc(other, func(o module) bool { return o.name == m.name })
+		if n < 0 || (n == 0) != (i == 0) || !m.same(other[n]) {
+			return false
+		}
+	}
+	return true
+}
+
+// same reports whether two modules are alike but for their names. The types of scripts have two forms,
+// https://developers.cloudflare.com/workers/configuration/multipart-upload-metadata/.
+func (m module) same(other module) bool {
+	form := func(kind string) string {
+		kind, _, _ = strings.Cut(kind, ";")
+		return strings.Replace(strings.TrimSpace(kind), "text/javascript", "application/javascript", 1)
+	}
+	return form(m.kind) == form(other.kind) && bytes.Equal(m.content, other.content)
+}
