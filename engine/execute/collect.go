@@ -222,10 +222,8 @@ func (c *collecting) stillNeeded() map[string]bool {
 		for _, a := range n.Needs {
 			visit(a)
 		}
-		if row, ok := c.stored.Snap.Rows[addr]; ok {
-			for _, a := range row.Needs {
-				visit(a)
-			}
+		for _, a := range c.stored.NeededBefore[addr] {
+			visit(a)
 		}
 	}
 	for _, n := range slices.Concat(c.Declared, c.leftover) {
@@ -241,7 +239,7 @@ func (c *collecting) stillNeeded() map[string]bool {
 		}
 	}
 	for addr := range c.stored.Damaged {
-		for _, a := range c.stored.Snap.Rows[addr].Needs {
+		for _, a := range c.stored.NeededBefore[addr] {
 			visit(a)
 		}
 	}

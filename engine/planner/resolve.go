@@ -14,6 +14,18 @@ func (x *Program) Resolve(ctx context.Context, t *token.Template) (token.Resolve
 	return x.resolveWas(ctx, t, nil)
 }
 
+// declares returns the declared props of a node with references resolved, as far as they are known now.
+func (x *Program) declares(ctx context.Context) func(*plan.Node) map[string]any {
+	return func(n *plan.Node) map[string]any {
+		resolved, err := x.Resolve(ctx, n.Props)
+		if err != nil {
+			return nil
+		}
+		props, _ := resolved.Tree.(map[string]any)
+		return props
+	}
+}
+
 // resolveWas resolves references to the nodes of was by the attributes of older objects of theirs: an object without a state
 // entry may belong to those.
 func (x *Program) resolveWas(ctx context.Context, t *token.Template, was map[*plan.Node]map[string]any) (token.Resolved, error) {

@@ -340,8 +340,8 @@ func (s *search) declared(ctx context.Context) {
 				s.failed[n.Address] = n.Err
 			case n.Spec.Recorded:
 				compute(ctx, n)
-			case !n.Look.Absent && adopt.Judge(s.w.Evidence(n, n.Job, n.Look, nil)).Verdict == adopt.Ours:
-				n.Attrs = n.Look.Attrs
+			case !n.Look().Absent && adopt.Judge(s.w.Evidence(n, n.Job, *n.Look(), nil)).Verdict == adopt.Ours:
+				n.Attrs = n.Look().Attrs
 				rec := Recovered(n, s.w.Nodes, s.w.FindsOwn())
 				rec.Needs = s.needs(n)
 				s.found[n.Address] = rec
