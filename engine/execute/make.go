@@ -370,13 +370,7 @@ func keepSettled(rec *state.Entry, n *plan.Node, job *reconcile.Job) {
 func (s *settler) born(n *plan.Node, attrs map[string]any) {
 	s.publish(n, attrs)
 	n.Mu.Lock()
-	n.Moving = map[string]bool{}
-	for name := range attrs {
-		n.Moving[name] = true
-	}
-	for _, name := range n.Spec.AtBirth {
-		delete(n.Moving, name)
-	}
+	n.Moving = slices.DeleteFunc(slices.Collect(maps.Keys(attrs)), func(name string) bool { return slices.Contains(n.Spec.AtBirth, name) })
 	n.Mu.Unlock()
 	if t := s.tasks[n]; t != nil {
 		t.sched.signals <- signal{t: t, born: true}

@@ -413,9 +413,9 @@ func mayMove(spec *reconcile.Spec, attribute string, changed []tree.Path) bool {
 
 // movesAll notes which attributes a change of these paths may move.
 func (n *Node) movesAll(changed []tree.Path) {
-	n.Moving = map[string]bool{}
-	for _, name := range n.Spec.Moves {
-		n.Moving[name] = mayMove(n.Spec, name, changed)
+	stays := func(name string) bool { return !mayMove(n.Spec, name, changed) }
+	if n.Moving = n.Spec.Moves; slices.ContainsFunc(n.Moving, stays) {
+		n.Moving = slices.DeleteFunc(slices.Clone(n.Moving), stays)
 	}
 }
 

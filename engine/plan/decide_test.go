@@ -130,7 +130,7 @@ func TestForesee(t *testing.T) {
 	n := observed("a", there(ownTag, size), true)
 	n.Spec.Moves = []string{"version"}
 	deciding(PlanOptions{}).decide(n)
-	if n.Unknown || !n.Moving["version"] || n.Moving["arn"] || n.Attrs["arn"] != "x" {
+	if n.Unknown || !slices.Contains(n.Moving, "version") || slices.Contains(n.Moving, "arn") || n.Attrs["arn"] != "x" {
 		t.Errorf("an update: unknown %t, moving %v, %v", n.Unknown, n.Moving, n.Attrs)
 	}
 	fresh := observed("a", reconcile.Look{Absent: true}, false)

@@ -23,6 +23,8 @@ type Node struct {
 	Decision
 	Forecast
 	progress
+	// Size is what the props take that were resolved last, in bytes.
+	Size int
 }
 
 // Declaration is what a program says of an address. The index writes it, and nothing of it changes once that is
@@ -131,7 +133,7 @@ type Forecast struct {
 	Attrs map[string]any // what is known of its attributes
 	// Unknown: nothing is known for sure, Attrs aside; Moving: those attributes may change.
 	Unknown bool
-	Moving  map[string]bool
+	Moving  []string
 }
 
 // progress is what a run has done about an address.
@@ -188,11 +190,21 @@ func (n *Node) Object() *Object {
 	}
 }
 
+// announcesPaths reports that the line of a node has operations on paths of an object that is there.
+func announcesPaths(n *Node) bool {
+	return n.Spec != nil && !n.Spec.Recorded && n.Plan != nil && n.Plan.Action != Create
+}
+
 // DropJob drops the job that a node was planned with, when no more of it is needed than its object. A job is the largest part of a
 // node, and there can be very many.
 func (n *Node) DropJob() {
-	n.object, n.Job = n.Object(), nil
-	if n.object != nil && n.object.isEmpty() {
+	if n.object, n.Job = n.Object(), nil; n.object == nil {
+		return
+	}
+	if !announcesPaths(n) {
+		n.object.Unknown = nil
+	}
+	if n.object.isEmpty() {
 		n.object = noObject
 	}
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/athanor-dev/athanor/engine/graph"
 	"github.com/athanor-dev/athanor/engine/state"
+	"github.com/athanor-dev/athanor/reconcile"
 	"github.com/athanor-dev/athanor/reconcile/tree"
 )
 
@@ -27,8 +28,11 @@ func (x *Index) Shed(n *Node) {
 		n.DropJob()
 	case n.Plan.Action == Unchanged && n.Entry != nil && !x.Outdated(n), n.Plan.Action == Update && n.Entry.Live() != nil && !Acts(n.Spec):
 		shareValues(n)
-		n.Look().DropLive()
-		n.DropJob()
+		if n.DropJob(); n.Plan.Action == Unchanged && n.Spec.Recorded && !Acts(n.Spec) {
+			n.SetLook(reconcile.Look{}) // its entry says the same
+		} else {
+			n.Look().DropLive()
+		}
 	}
 }
 

@@ -3,6 +3,7 @@ package planner
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/athanor-dev/athanor/engine/plan"
 	"github.com/athanor-dev/athanor/reconcile/token"
@@ -56,7 +57,7 @@ func (x *Program) value(ref token.Ref) (token.Value, error) {
 	n.Mu.Lock()
 	defer n.Mu.Unlock()
 	first, below := ref.Path.First()
-	if n.Attrs == nil || n.Unknown || below && n.Moving[first.Key] {
+	if n.Attrs == nil || n.Unknown || below && slices.Contains(n.Moving, first.Key) {
 		return token.Value{Unknown: true}, nil
 	}
 	var v any = n.Attrs
