@@ -14,6 +14,8 @@ import (
 	"os"
 	"os/exec"
 	"time"
+
+	"github.com/athanor-dev/athanor/reconcile"
 )
 
 // A Command is what to run.
@@ -140,23 +142,17 @@ func serve(order string) (Cost, error) {
 
 // sample asks for a number now and then, until the function is called that it returns, which returns the largest.
 func sample(every time.Duration, ask func() int64) (largest func() int64) {
-	end, most := make(chan struct{}), make(chan int64)
+	ctx, end := context.WithCancel(context.Background())
+	most := make(chan int64)
 	go func() {
-		tick := time.NewTicker(every)
-		defer tick.Stop()
 		peak := ask()
-		for {
-			select {
-			case <-tick.C:
-				peak = max(peak, ask())
-			case <-end:
-				most <- peak
-				return
-			}
+		for reconcile.Wait(ctx, every, nil) == nil {
+			peak = max(peak, ask())
 		}
+		most <- peak
 	}()
 	return func() int64 {
-		close(end)
+		end()
 		return <-most
 	}
 }

@@ -80,19 +80,12 @@ type Observation struct {
 	Files  filesKnowledge
 }
 
-// noLook and absentLook are the looks of most objects that are not there yet, of which there can be very many. Nobody changes them.
-var noLook, absentLook = &reconcile.Look{}, &reconcile.Look{Absent: true}
-
 // Look is what reading showed of the object: an empty one as long as it was not read. It is replaced by others, and never changed.
 func (o *Observation) Look() *reconcile.Look {
-	switch {
-	case o.look != nil:
+	if o.look != nil {
 		return o.look
-	case o.absent:
-		return absentLook
-	default:
-		return noLook
 	}
+	return &reconcile.Look{Absent: o.absent} // not kept: of such objects there can be very many
 }
 
 // SetLook notes what reading showed of the object.
@@ -177,9 +170,6 @@ func (o *Object) isEmpty() bool {
 	return o.Name == "" && o.ID == "" && !o.Named && !o.MayDeleteData && o.Naming == nil && len(o.Unknown) == 0
 }
 
-// noObject is what is known of the object of most nodes that are kept in state alone.
-var noObject = &Object{}
-
 // Object returns what is known of the object of a node from the job that it was planned with, nil without one.
 func (n *Node) Object() *Object {
 	if n.Job == nil {
@@ -204,15 +194,11 @@ func (n *Node) DropJob() {
 	if !announcesPaths(n) {
 		n.object.Unknown = nil
 	}
-	if n.object.isEmpty() {
-		n.object = noObject
-	}
 }
 
 // DropValues drops the job of a node, with all values that a run resolves anew.
 func (n *Node) DropValues() {
-	if n.DropJob(); n.object == nil || n.object == noObject {
-		n.object = nil
+	if n.DropJob(); n.object == nil {
 		return
 	}
 	if n.object.Naming, n.object.Unknown = nil, nil; n.object.isEmpty() {
