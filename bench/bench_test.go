@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"testing"
 
 	"github.com/athanor-dev/athanor/bench"
@@ -24,7 +25,7 @@ func TestPhases(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if r.Wall <= 0 || r.CPU <= 0 || r.PeakRSS <= 0 {
+				if r.Wall <= 0 || r.CPU <= 0 || r.PeakRSS <= 0 || runtime.GOOS == "linux" && r.PeakAnon <= 0 {
 					t.Errorf("%s: not measured: %+v", p.name, r.Cost)
 				}
 				if err := affordable(p, shape, n, r); err != nil {
@@ -115,6 +116,7 @@ func benchmarkPhase(b *testing.B, p phase, shape opentofu.Shape, rounds int, us,
 	b.ReportMetric(our.median(wall), "ms")
 	b.ReportMetric(our.median(cpu), "cpu-ms")
 	b.ReportMetric(our.median(memory), "MiB")
+	b.ReportMetric(our.median(anon), "anon-MiB")
 	if p.counted != nil {
 		b.ReportMetric(our.median(commits), "commits")
 		b.ReportMetric(our.median(calls), "calls")
@@ -126,6 +128,7 @@ func benchmarkPhase(b *testing.B, p phase, shape opentofu.Shape, rounds int, us,
 		b.ReportMetric(their.median(wall)/our.median(wall), "tofu/ms")
 		b.ReportMetric(their.median(cpu)/our.median(cpu), "tofu/cpu-ms")
 		b.ReportMetric(their.median(memory)/our.median(memory), "tofu/MiB")
+		b.ReportMetric(their.median(anon)/our.median(anon), "tofu/anon-MiB")
 		b.ReportMetric(their.median(wall), "tofu-ms")
 	}
 }
@@ -171,6 +174,7 @@ func BenchmarkStart(b *testing.B) {
 			b.ReportMetric(runs.median(wall), "ms")
 			b.ReportMetric(runs.median(cpu), "cpu-ms")
 			b.ReportMetric(runs.median(memory), "MiB")
+			b.ReportMetric(runs.median(anon), "anon-MiB")
 		})
 	}
 }

@@ -155,5 +155,6 @@ func (s series) median(of func(bench.Run) float64) float64 {
 func wall(r bench.Run) float64    { return float64(r.Wall.Microseconds()) / 1000 }
 func cpu(r bench.Run) float64     { return float64(r.CPU.Microseconds()) / 1000 }
 func memory(r bench.Run) float64  { return float64(r.PeakRSS) / (1 << 20) }
+func anon(r bench.Run) float64    { return float64(r.PeakAnon) / (1 << 20) }
 func commits(r bench.Run) float64 { return float64(r.Commits) }
 func calls(r bench.Run) float64   { return float64(r.Calls.Reads + r.Calls.Mutations) }

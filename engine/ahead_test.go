@@ -107,7 +107,7 @@ func TestWhatChangesTheWorldComesAfter(t *testing.T) {
 // TestRefusedAheadIsAFailure: the commit of one that others went ahead of is refused.
 func TestRefusedAheadIsAFailure(t *testing.T) {
 	b := newBench(t)
-	b.e.Store = &fullStore{Store: b.store, from: 1}
+	b.e.Store = &fullStore{Store: b.store}
 	p := b.plan(chain(8))
 	if r, err := b.e.Apply(t.Context(), p, engine.ApplyOptions{Command: "deploy"}); err == nil && len(r.Failures) == 0 {
 		t.Error("it was done")
@@ -118,18 +118,11 @@ func TestRefusedAheadIsAFailure(t *testing.T) {
 	b.settled(chain(8))
 }
 
-// fullStore takes no commit from one on.
-type fullStore struct {
-	statestore.Store
-	mu    sync.Mutex
-	taken int
-	from  int
-}
+// fullStore takes no commit of entries.
+type fullStore struct{ statestore.Store }
 
 func (s *fullStore) Commit(ctx context.Context, lease statestore.Lease, batch statestore.Batch) (statestore.Lease, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.taken++; s.taken > s.from && len(batch.Put) > 0 {
+	if len(batch.Put) > 0 {
 		return lease, &statestore.InvalidError{Rule: "full"}
 	}
 	return s.Store.Commit(ctx, lease, batch)

@@ -184,7 +184,11 @@ type Look struct {
 }
 
 // DropLive drops what the look keeps to be compared again.
-func (l *Look) DropLive() { l.live = nil }
+func (l *Look) DropLive() {
+	if l.live != nil {
+		l.live = nil
+	}
+}
 
 // Replaces reports the steps that have no in-place way, unknown ones included.
 func (l Look) Replaces() []Step {

@@ -3,6 +3,7 @@ package statestore
 import (
 	"errors"
 	"maps"
+	"runtime"
 	"slices"
 )
 
@@ -27,6 +28,8 @@ func (j *Journal) drain() {
 func (j *Journal) drainOnce() bool {
 	if j.pacer != nil {
 		j.pacer.Pace()
+	} else {
+		runtime.Gosched() // what others are about to queue goes with it: a disk that is fast would make a commit of each
 	}
 	j.mu.Lock()
 	group := j.nextGroup()

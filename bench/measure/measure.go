@@ -14,6 +14,8 @@ import (
 	"os"
 	"os/exec"
 	"time"
+
+	"github.com/athanor-dev/athanor/reconcile"
 )
 
 // A Command is what to run.
@@ -27,10 +29,14 @@ type Command struct {
 type Cost struct {
 	Wall time.Duration `json:"wall"`
 	CPU  time.Duration `json:"cpu"` // user and system time, of its waited-for children too
-	// PeakRSS is the most memory, in bytes, that the process or one of its children had resident.
-	PeakRSS int64  `json:"peakRSS"`
-	Exit    int    `json:"exit"`
-	Output  string `json:"output"` // the end of what it printed, both streams
+	// PeakRSS is the most memory, in bytes, that the process or one of its children had resident, the pages of its files
+	// among it. These depend on how large the pieces are in which the system keeps a file in memory, by tens of MiB for one program.
+	PeakRSS int64 `json:"peakRSS"`
+	// PeakAnon is the most memory, in bytes, that the process itself had resident beside files: what it allocated. It is read
+	// every millisecond, and 0 where the system does not tell.
+	PeakAnon int64  `json:"peakAnon"`
+	Exit     int    `json:"exit"`
+	Output   string `json:"output"` // the end of what it printed, both streams
 }
 
 // An ExitError says that the command ran and ended with another code than zero. Its cost is known.
@@ -118,16 +124,37 @@ func serve(order string) (Cost, error) {
 	last := &tail{}
 	cmd.Stdout, cmd.Stderr = last, last
 	begin := time.Now()
-	err := cmd.Run()
-	wall := time.Since(begin)
+	if err := cmd.Start(); err != nil {
+		return Cost{}, err
+	}
+	anonymous := sample(time.Millisecond, func() int64 { return anonymousOf(cmd.Process.Pid) })
+	err := cmd.Wait()
+	wall, peakAnon := time.Since(begin), anonymous()
 	if _, exited := errors.AsType[*exec.ExitError](err); err != nil && !exited {
 		return Cost{}, err
 	}
 	state := cmd.ProcessState
 	return Cost{
-		Wall: wall, CPU: state.UserTime() + state.SystemTime(), PeakRSS: peakRSS(state),
+		Wall: wall, CPU: state.UserTime() + state.SystemTime(), PeakRSS: peakRSS(state), PeakAnon: peakAnon,
 		Exit: state.ExitCode(), Output: string(last.text),
 	}, nil
+}
+
+// sample asks for a number now and then, until the function is called that it returns, which returns the largest.
+func sample(every time.Duration, ask func() int64) (largest func() int64) {
+	ctx, end := context.WithCancel(context.Background())
+	most := make(chan int64)
+	go func() {
+		peak := ask()
+		for reconcile.Wait(ctx, every, nil) == nil {
+			peak = max(peak, ask())
+		}
+		most <- peak
+	}()
+	return func() int64 {
+		end()
+		return <-most
+	}
 }
 
 // tail keeps the last few KiB of what is written to it.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -15,9 +16,19 @@ import (
 // role makes this test binary one of the commands that are measured.
 const role = "MEASURE_TEST_ROLE"
 
+// roles are those that only some systems know.
+var roles = map[string]func() error{}
+
 func TestMain(m *testing.M) {
 	if code, served := measure.Serve(os.Stdout); served {
 		os.Exit(code)
+	}
+	if play := roles[os.Getenv(role)]; play != nil {
+		if err := play(); err != nil {
+			fmt.Println(err)
+			os.Exit(1)
+		}
+		os.Exit(0)
 	}
 	switch os.Getenv(role) {
 	case "":
@@ -77,6 +88,26 @@ func TestMemoryIsTheCommandsOwn(t *testing.T) {
 	}
 	if cost, err = run(t, "large"); err != nil || cost.PeakRSS < 300<<20 || cost.PeakRSS > 390<<20 {
 		t.Errorf("a command of 300 MiB peaks at %d MiB, %v", cost.PeakRSS>>20, err)
+	}
+}
+
+// TestSample: the largest of the numbers is kept that are asked for, the first among them.
+func TestSample(t *testing.T) {
+	numbers := []int64{3, 7, 5}
+	for first := range numbers {
+		all, asked := slices.Concat(numbers[first:], numbers[:first]), make(chan struct{})
+		next := 0
+		largest := measure.Sample(time.Nanosecond, func() int64 {
+			n := all[min(next, len(all)-1)]
+			if next++; next == len(all) {
+				close(asked)
+			}
+			return n
+		})
+		<-asked
+		if got := largest(); got != 7 {
+			t.Errorf("the largest of %v is %d", all, got)
+		}
 	}
 }
 

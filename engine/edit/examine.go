@@ -34,8 +34,7 @@ type checker interface {
 	Check(ctx context.Context) (broken []error, err error)
 }
 
-// Check examines the record of a stage: the structure of every row, one owner for each physical identity, that all which is
-// sealed opens, and what the store can prove of itself, for all of its stages. It changes nothing.
+// Check examines the state of a stage, as Check of the engine says.
 func Check(ctx context.Context, e *planner.Planner, stage statestore.Stage) (*Checkup, error) {
 	snap, err := e.Store.Load(ctx, stage)
 	if err != nil {

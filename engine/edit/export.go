@@ -81,8 +81,7 @@ func (doc *Export) Sealed() bool {
 	return sealed(doc.Outputs) || slices.ContainsFunc(doc.Rows, func(r ExportedRow) bool { return sealed(r.Body) })
 }
 
-// ExportOf reads the whole record of a stage at once. What is sealed stays sealed, unless it is to be revealed. A row that cannot
-// be read is in it, with its problem.
+// ExportOf reads the whole state of a stage at once, as Export of the engine says.
 func ExportOf(ctx context.Context, e *planner.Planner, stage statestore.Stage, reveal bool) (*Export, error) {
 	snap, err := e.Store.Load(ctx, stage)
 	if err != nil {

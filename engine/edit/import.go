@@ -40,12 +40,7 @@ func (e *SerialError) Error() string {
 // Is reports ErrSerial.
 func (e *SerialError) Is(target error) bool { return target == ErrSerial }
 
-// Import says what making the record of a stage that of a document would do. Everything is verified before: whose it is,
-// the structure of the rows, that there is a key which opens them. The record is replaced whole, in one commit. An empty one
-// is filled; one with rows must have the serial that is given, else the one in the document, if that is of this very store.
-//
-// The document must be of the same stack and stage: its objects have the owner tags of that stage in the world. What is
-// revealed in it is sealed with the engine's key, so that a record can pass to another one.
+// Import makes the plan of replacing the state of a stage by a document, as PlanImport of the engine says.
 func Import(ctx context.Context, e *planner.Planner, stage statestore.Stage, doc *Export, serial *uint64) (*plan.Plan, error) {
 	if doc.Stack != stage.Stack || doc.Stage != stage.Name {
 		return nil, reconcile.WithHint(fmt.Errorf("the document is of %s/%s, not of %s: its objects have the owner tags of that stage", doc.Stack, doc.Stage, stage),

@@ -22,12 +22,7 @@ import (
 // scope of everything.
 type Rename struct{ From, To string }
 
-// Move says what moving records to other addresses would do. All moves happen at once, so that chains and swaps
-// are possible. What is there is marked anew in the same run: a thing whose mark cannot be rewritten is refused, and so is one that only
-// its generated name shows to be ours. No program is needed; relative paths start in dir.
-//
-// A move that was cut in the middle has moved the rows, which still know their earlier addresses: the next deploy
-// marks what is left, and so does the same move again.
+// Move makes the plan of moving entries to other addresses, as PlanMove of the engine says.
 func Move(ctx context.Context, e *planner.Planner, stage statestore.Stage, dir string, renames []Rename) (*plan.Plan, error) {
 	w, err := e.NewEdit(ctx, stage, dir)
 	if err != nil {

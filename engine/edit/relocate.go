@@ -25,9 +25,7 @@ type StageEnd struct {
 	Dir    string
 }
 
-// Relocation moves resources of one stage to another stage of the same store, with a run in each. Both leases are taken before
-// anything is changed, in the order of the stages' names. The rows of both stages name each other for as long as both have the
-// object, and no plan of either stage is made then: the same relocation again completes it.
+// Relocation moves resources of one stage to another stage of the same store, as Relocation of the engine says.
 type Relocation struct {
 	// Source is what the stage that gives does, Target what the one that gets does.
 	Source, Target *plan.Plan
@@ -56,9 +54,7 @@ type relocationEnd struct {
 // relocated is one resource as both stages see it. The source is nil once it has given the resource away.
 type relocated struct{ source, target *plan.Node }
 
-// PlanRelocation says what moving resources to another stage would do; it observes their objects, and changes nothing. Renames name
-// single addresses. derives reports kinds whose values come from the key of their stage. What cannot be moved is a *RefusedError,
-// beside the plans.
+// PlanRelocation makes the plans of both stages, as PlanRelocation of the engine says.
 func PlanRelocation(ctx context.Context, from, to StageEnd, renames []Rename, derives func(kind string) bool) (*Relocation, error) {
 	m := &Relocation{from: relocationEnd{StageEnd: from}, to: relocationEnd{StageEnd: to}, renames: renames, derives: derives}
 	err := m.plan(ctx)

@@ -14,9 +14,7 @@ import (
 	"github.com/athanor-dev/athanor/statestore"
 )
 
-// Remove says what would be forgotten: the records of addresses, or of globs as --target takes them. The world is not
-// touched, and not even looked at: what the records are about stays as it is, with its marks. A record that another one needs is
-// refused, unless that one goes too. Damaged records can be removed like any other.
+// Remove makes the plan of removing entries from state, as PlanRemove of the engine says.
 func Remove(ctx context.Context, e *planner.Planner, stage statestore.Stage, globs []string) (*plan.Plan, error) {
 	w, err := e.NewEdit(ctx, stage, "")
 	if err != nil {

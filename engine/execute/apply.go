@@ -140,7 +140,7 @@ func (r *Run) apply(ctx context.Context) (*Result, error) {
 	}
 	w, known := r.Draft, openDurations(r.Draft.Snap, r.Runner.Key)
 	for _, n := range w.Declared {
-		if n.Plan != nil && n.Entry == nil && n.Doing() == plan.Create && n.Look.Absent {
+		if n.Plan != nil && n.Entry == nil && n.Doing() == plan.Create && n.Look().Absent {
 			n.DropValues() // with nothing to compare, its work makes a job of its own
 		}
 	}
@@ -314,7 +314,7 @@ func (r *Run) refresh(n *plan.Node) {
 		if len(n.Job.Unknown) == 0 {
 			keepSettled(rec, n, n.Job)
 		}
-		if !n.Spec.Recorded && !n.Look.Absent && n.Look.Attrs != nil {
+		if !n.Spec.Recorded && !n.Look().Absent && n.Look().Attrs != nil {
 			live.Attributes = seenAttrs(n, live.Attributes)
 		}
 	}
@@ -324,7 +324,7 @@ func (r *Run) refresh(n *plan.Node) {
 // seenAttrs are the attributes that a look showed: a run that was cut may have changed the thing without recording it. What
 // only the answer to its creation told is kept.
 func seenAttrs(n *plan.Node, recorded map[string]any) map[string]any {
-	attrs := maps.Clone(n.Look.Attrs)
+	attrs := maps.Clone(n.Look().Attrs)
 	for _, name := range n.Spec.Once {
 		if v, ok := recorded[name]; ok {
 			attrs[name] = v

@@ -31,14 +31,14 @@ func (m *maker) previewMake(ctx context.Context, n *plan.Node) (bool, error) {
 		return true, m.previewCreate(ctx, n)
 	}
 	if g == nil {
-		g = &state.Generation{Number: max(n.Look.Owner.Generation, 1), Kind: n.Spec.Type, Location: n.Access.Place}
+		g = &state.Generation{Number: max(n.Look().Owner.Generation, 1), Kind: n.Spec.Type, Location: n.Access.Place}
 	}
 	job, err := m.DeclaredJob(ctx, n, planner.Target{Gen: g, Number: g.Number, Slot: g.Slot, Final: n.Files == plan.FilesKnown})
 	if err != nil {
 		return false, err
 	}
 	if job.ID == "" {
-		job.ID = n.Look.Identity
+		job.ID = n.Look().Identity
 	}
 	look, err := observe.See(ctx, n.Kind, job)
 	switch {
@@ -55,7 +55,7 @@ func (m *maker) previewMake(ctx context.Context, n *plan.Node) (bool, error) {
 	if n.Doing() == plan.Replace && !n.Plan.May {
 		return true, nil // nothing of it is set in place
 	}
-	err = m.permitSteps(n, g, look)
+	err = m.permitSteps(n, job, g, look)
 	if errors.Is(err, reconcile.ErrReadAgain) {
 		err = nil // its work reads until that is certain
 	}

@@ -24,7 +24,7 @@ func (s *settler) permit(n *plan.Node, job *reconcile.Job, g *state.Generation, 
 	if err := s.claim(n, g, look, answer, found); err != nil {
 		return err
 	}
-	return s.permitSteps(n, g, look)
+	return s.permitSteps(n, job, g, look)
 }
 
 // claim enters an object as this address's own, where it was not yet.
@@ -46,7 +46,7 @@ func (s *settler) claim(n *plan.Node, g *state.Generation, look reconcile.Look, 
 // one that no plan could look for.
 func (s *settler) adopts(n *plan.Node, look reconcile.Look, answer adopt.Answer, found bool) bool {
 	if n.Doing() == plan.Adopt {
-		return look.Identity == n.Look.Identity && look.Owner == n.Look.Owner && answer.Holder == ""
+		return look.Identity == n.Look().Identity && look.Owner == n.Look().Owner && answer.Holder == ""
 	}
 	return n.Doing() == plan.Create && n.Unsought && found && plan.MayTake(s.adoptAll, n, answer)
 }

@@ -209,41 +209,23 @@ func dropNeeds(n *plan.Node) []string {
 // stillNeeded are the addresses that something which failed, was blocked or was not started depends on.
 func (c *collecting) stillNeeded() map[string]bool {
 	kept := map[string]bool{}
-	var visit func(addr string)
-	visit = func(addr string) {
-		if kept[addr] {
-			return
-		}
-		kept[addr] = true
-		n := c.Nodes[addr]
-		if n == nil {
-			return
-		}
-		for _, a := range n.Needs {
-			visit(a)
-		}
-		if row, ok := c.stored.Snap.Rows[addr]; ok {
-			for _, a := range row.Needs {
-				visit(a)
+	var visit func(addrs []string)
+	visit = func(addrs []string) {
+		for _, addr := range addrs {
+			n, seen := c.Nodes[addr], kept[addr]
+			if kept[addr] = true; !seen && n != nil {
+				visit(n.Needs)
+				visit(c.stored.NeededBefore[addr])
 			}
 		}
 	}
 	for _, n := range slices.Concat(c.Declared, c.leftover) {
 		if n.Plan != nil && (n.Decl != nil && !c.ok(n) || n.Doing() == plan.Blocked || n.Held) {
-			for _, a := range n.Needs {
-				visit(a)
-			}
-			if n.Entry != nil {
-				for _, a := range n.Entry.Needs {
-					visit(a)
-				}
-			}
+			visit(needed(n))
 		}
 	}
 	for addr := range c.stored.Damaged {
-		for _, a := range c.stored.Snap.Rows[addr].Needs {
-			visit(a)
-		}
+		visit(c.stored.NeededBefore[addr])
 	}
 	return kept
 }

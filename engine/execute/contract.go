@@ -33,7 +33,7 @@ type agreement struct {
 	announcedAt time.Time
 	catalog     *reconcile.Catalog
 	// reason shows a difference to people.
-	reason func(*plan.Node, reconcile.Step) plan.Reason
+	reason func(*plan.Node, *reconcile.Job, reconcile.Step) plan.Reason
 }
 
 // contracts sorts what a plan announces by address.
@@ -149,7 +149,7 @@ func (a *agreement) changed(n *plan.Node, err error) error {
 }
 
 // permitSteps holds the changes in place that a look calls for to the plan. Where something is replaced nothing is set.
-func (a *agreement) permitSteps(n *plan.Node, g *state.Generation, look reconcile.Look) error {
+func (a *agreement) permitSteps(n *plan.Node, job *reconcile.Job, g *state.Generation, look reconcile.Look) error {
 	if len(look.Replaces()) > 0 {
 		return nil
 	}
@@ -166,7 +166,7 @@ func (a *agreement) permitSteps(n *plan.Node, g *state.Generation, look reconcil
 			x.Verb = operation.Unset
 		}
 		if err := a.contract(n).permits(x); err != nil {
-			return a.changed(n, a.described(n, s, err))
+			return a.changed(n, a.described(n, job, s, err))
 		}
 	}
 	return nil
@@ -208,12 +208,12 @@ func (c *contract) isSetAlready(look reconcile.Look) bool {
 }
 
 // described names what the plan announced at a path and what was found there.
-func (a *agreement) described(n *plan.Node, s reconcile.Step, err error) error {
+func (a *agreement) described(n *plan.Node, job *reconcile.Job, s reconcile.Step, err error) error {
 	e, ok := errors.AsType[*operation.ChangedError](err)
 	if !ok {
 		return err
 	}
-	now := a.reason(n, s)
+	now := a.reason(n, job, s)
 	e.Found = string(tree.Canonical(now.Have))
 	for _, shown := range a.contract(n).shown {
 		if shown.Path == s.Path {

@@ -63,7 +63,7 @@ func (c *converging) loose() []*plan.Node {
 }
 
 // convergesLater reports whether values that the node is reconciled with can change in the same run.
-func convergesLater(n *plan.Node) bool { return len(n.Uses) > 0 }
+func convergesLater(n *plan.Node) bool { return len(n.Uses()) > 0 }
 
 // resettle settles one node again if its props differ from those it was settled with.
 func (c *converging) resettle(ctx context.Context, n *plan.Node, last map[*plan.Node]map[string]any, tooOften bool) (bool, error) {

@@ -108,16 +108,16 @@ func (c *creator) compareLate(ctx context.Context, n *plan.Node) error {
 	}
 	g := n.Present()
 	if g == nil {
-		g = &state.Generation{Number: max(n.Look.Owner.Generation, 1), Kind: n.Spec.Type, Location: n.Access.Place}
+		g = &state.Generation{Number: max(n.Look().Owner.Generation, 1), Kind: n.Spec.Type, Location: n.Access.Place}
 	}
 	job, err := c.DeclaredJob(ctx, n, planner.Target{Gen: g, Number: g.Number, Slot: g.Slot, Final: n.Files == plan.FilesKnown})
 	if err != nil {
 		return err
 	}
 	if job.ID == "" {
-		job.ID = n.Look.Identity
+		job.ID = n.Look().Identity
 	}
-	look, err := n.Kind.Compare(job, n.Look)
+	look, err := n.Kind.Compare(job, *n.Look())
 	n.Kept = err == nil && len(look.Replaces()) == 0
 	return err
 }

@@ -17,7 +17,7 @@ type forwarding struct {
 }
 
 func (f *forwarding) forward(ctx context.Context) {
-	makes, drops := map[*plan.Node]*task{}, map[*plan.Node]*task{}
+	makes, drops := f.tasks, map[*plan.Node]*task{} // between the phases of a run there are no tasks
 	var tasks []*task
 	do := func(t *task) (bool, error) { // one for all tasks, of which there can be very many
 		waiting, err := f.works.work(ctx, t, t.first, t.work)
@@ -31,9 +31,7 @@ func (f *forwarding) forward(ctx context.Context) {
 	}
 	add := func(n *plan.Node, drop bool, first preview, work func(context.Context, *plan.Node) (bool, error)) *task {
 		t := &task{n: n, drop: drop, first: first, work: work, do: do}
-		if tasks = append(tasks, t); !drop {
-			f.tasks[n] = t
-		}
+		tasks = append(tasks, t)
 		return t
 	}
 	previewMake, doMake := ahead(f.reading, f.previewMake), ahead(f.reading, f.make)
@@ -62,9 +60,7 @@ func (f *forwarding) forward(ctx context.Context) {
 	}
 	order(makes, drops, f.Jobs.Index)
 	f.works.schedule(tasks)
-	for _, t := range tasks {
-		delete(f.tasks, t.n)
-	}
+	clear(f.tasks)
 }
 
 // waitsFor is an upstream that is not ready because somebody else must act first, or that is blocked by one.
@@ -112,7 +108,7 @@ func refersToFound(n *plan.Node, drops map[*plan.Node]*task) bool {
 	for up := range drops {
 		if up.Entry != nil && up.Entry.Found || plan.IsFound(up) {
 			tree.Walk(plan.AnyMap(n.Entry.Props), func(_ tree.Path, v any) bool {
-				refers = refers || v == up.Look.Identity
+				refers = refers || v == up.Look().Identity
 				return !refers
 			})
 		}

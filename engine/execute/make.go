@@ -72,7 +72,7 @@ func (m *maker) make(ctx context.Context, n *plan.Node) (bool, error) {
 
 // buildLate prepares what had to wait for values.
 func (m *maker) buildLate(ctx context.Context, n *plan.Node) error {
-	if !n.Spec.Prepares || len(n.Uses) == 0 && n.Files == plan.FilesKnown {
+	if !n.Spec.Prepares || len(n.Uses()) == 0 && n.Files == plan.FilesKnown {
 		return nil
 	}
 	resolved, err := m.Resolve(ctx, n.Props)
@@ -106,7 +106,7 @@ func (m *maker) makeLive(ctx context.Context, n *plan.Node) (bool, error) {
 		return false, err
 	}
 	if g.Identity == "" || job.ID == "" {
-		job.ID = n.Look.Identity
+		job.ID = n.Look().Identity
 	}
 	return m.settleJob(ctx, n, rec, g, job)
 }
@@ -130,8 +130,8 @@ func (s *settler) settleJob(ctx context.Context, n *plan.Node, rec *state.Entry,
 // taken is the live generation of a thing that is taken over.
 func (s *settler) taken(n *plan.Node, rec *state.Entry) *state.Generation {
 	g := &state.Generation{
-		Number: rec.NumberFor(n.Look.Owner.Generation), State: statestore.Live, Slot: n.Slot, Kind: n.Spec.Type, Location: n.Access.Place,
-		Identity: n.Look.Identity, Attributes: n.Look.Attrs, StateOnly: n.Spec.Recorded,
+		Number: rec.NumberFor(n.Look().Owner.Generation), State: statestore.Live, Slot: n.Slot, Kind: n.Spec.Type, Location: n.Access.Place,
+		Identity: n.Look().Identity, Attributes: n.Look().Attrs, StateOnly: n.Spec.Recorded,
 	}
 	g.Dev = n.Doing() == plan.Recover && s.findsOwn
 	if n.Doing() == plan.Adopt {
@@ -205,7 +205,7 @@ func (c *creator) settleNew(ctx context.Context, n *plan.Node, rec *state.Entry,
 func (c *creator) begun(ctx context.Context, n *plan.Node, rec *state.Entry) (made *state.Generation, err error) {
 	number := rec.NextNumber()
 	if gone := rec.Live(); gone != nil && n.Doing() == plan.Create {
-		if n.Look.NotYet {
+		if n.Look().NotYet {
 			return gone, nil // it may only not be visible yet, and is waited for
 		}
 		rec.Drop(gone)
@@ -235,7 +235,7 @@ func (c *creator) begun(ctx context.Context, n *plan.Node, rec *state.Entry) (ma
 
 // fresh is a generation that nothing was made of yet.
 func (c *creator) fresh(n *plan.Node, rec *state.Entry, number uint64) (*state.Generation, error) {
-	slot, err := c.slots.Take(rec, n.Spec.Type)
+	slot, err := c.slots.Take(rec, n.Spec.Type, n.Spec.Recorded)
 	if err != nil {
 		return nil, err
 	}
@@ -255,7 +255,7 @@ func (c *creator) carry(n *plan.Node, rec *state.Entry) {
 		return
 	}
 	n.Carried = map[tree.Path]any{}
-	if n.Doing() != plan.Replace || n.Look.Absent || n.ReplacedWhole() {
+	if n.Doing() != plan.Replace || n.Look().Absent || n.ReplacedWhole() {
 		if rec.Live() == nil && rec.Candidate() != nil {
 			for _, p := range ignored {
 				if v, ok := tree.Get(rec.Props, p); ok {
@@ -267,7 +267,7 @@ func (c *creator) carry(n *plan.Node, rec *state.Entry) {
 	}
 	job := *n.Job
 	job.Ignore = nil
-	look, err := n.Kind.Compare(&job, n.Look)
+	look, err := n.Kind.Compare(&job, *n.Look())
 	if err != nil {
 		return // the late compare says so
 	}
@@ -370,13 +370,7 @@ func keepSettled(rec *state.Entry, n *plan.Node, job *reconcile.Job) {
 func (s *settler) born(n *plan.Node, attrs map[string]any) {
 	s.publish(n, attrs)
 	n.Mu.Lock()
-	n.Moving = map[string]bool{}
-	for name := range attrs {
-		n.Moving[name] = true
-	}
-	for _, name := range n.Spec.AtBirth {
-		delete(n.Moving, name)
-	}
+	n.Moving = slices.DeleteFunc(slices.Collect(maps.Keys(attrs)), func(name string) bool { return slices.Contains(n.Spec.AtBirth, name) })
 	n.Mu.Unlock()
 	if t := s.tasks[n]; t != nil {
 		t.sched.signals <- signal{t: t, born: true}

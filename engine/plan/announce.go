@@ -50,7 +50,7 @@ func (a Announcer) making(n *Node) []operation.Operation {
 	if n.Spec.Recorded {
 		return a.stateOnly(n)
 	}
-	object := state.Object{Kind: n.Spec.Type, Location: n.Access.Place, Identity: n.Look.Identity}
+	object := state.Object{Kind: n.Spec.Type, Location: n.Access.Place, Identity: n.Look().Identity}
 	switch n.Plan.Action {
 	case Create:
 		return a.creating(n, object)
@@ -109,7 +109,7 @@ func (a Announcer) creating(n *Node, object state.Object) []operation.Operation 
 		number = min(number, c.Number)
 		more = append(more, removal(c, true))
 	}
-	if live := n.Entry.Live(); live != nil && n.Plan.Action == Create && n.Look.NotYet {
+	if live := n.Entry.Live(); live != nil && n.Plan.Action == Create && n.Look().NotYet {
 		number = min(number, live.Number)
 		more = append(more, taken(state.Object{Kind: live.Kind, Location: live.Location, Identity: live.Identity})...)
 	}
@@ -135,10 +135,10 @@ func taken(object state.Object) []operation.Operation {
 
 // taking lists the taking over of an object that the state does not know.
 func (a Announcer) taking(n *Node, object state.Object) []operation.Operation {
-	if n.Look.Absent || n.Present() != nil {
+	if n.Look().Absent || n.Present() != nil {
 		return nil
 	}
-	return []operation.Operation{{Verb: operation.Take, Object: object, Owner: n.Look.Owner}}
+	return []operation.Operation{{Verb: operation.Take, Object: object, Owner: n.Look().Owner}}
 }
 
 // resuming lists how a creation goes on that an earlier run began.
@@ -155,10 +155,10 @@ func (a Announcer) resuming(n *Node, object state.Object) []operation.Operation 
 // replacing lists the deletion of what a new object takes the place of.
 func (a Announcer) replacing(n *Node) []operation.Operation {
 	if n.Entry.Live() == nil {
-		if n.Look.Absent || n.Entry.Candidate() != nil {
+		if n.Look().Absent || n.Entry.Candidate() != nil {
 			return nil // a candidate is given up with its creation
 		}
-		object := state.Object{Kind: n.Spec.Type, Location: n.Access.Place, Identity: n.Look.Identity}
+		object := state.Object{Kind: n.Spec.Type, Location: n.Access.Place, Identity: n.Look().Identity}
 		return []operation.Operation{deletion(n.Decl.Options.Retain, operation.Operation{Object: object, Generation: n.Plan.Generation, May: n.Plan.May, Data: a.MayDelete(n)})}
 	}
 	live := n.Entry.Live()
@@ -221,7 +221,7 @@ func (a Announcer) releases(n *Node) []operation.Operation {
 // settings lists the changes in place: those that the comparison showed, and what is known later.
 func (a Announcer) settings(n *Node, object state.Object) []operation.Operation {
 	var operations []operation.Operation
-	for _, s := range n.Look.Steps {
+	for _, s := range n.Look().Steps {
 		if s.Replaces && !s.Unknown {
 			continue
 		}
@@ -232,10 +232,11 @@ func (a Announcer) settings(n *Node, object state.Object) []operation.Operation 
 			operations = append(operations, operation.Operation{Verb: operation.Set, Object: object, Path: r.Path, May: true})
 		}
 	}
-	if n.Job == nil {
+	known := n.Object()
+	if known == nil {
 		return operations
 	}
-	for _, p := range slices.Sorted(maps.Keys(n.Job.Unknown)) {
+	for _, p := range slices.Sorted(maps.Keys(known.Unknown)) {
 		announced := func(o operation.Operation) bool { return o.Path == p }
 		if !slices.ContainsFunc(operations, announced) {
 			operations = append(operations, operation.Operation{Verb: operation.Set, Object: object, Path: p, May: true})

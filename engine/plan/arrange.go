@@ -238,7 +238,7 @@ func (n *Declaration) LatePaths(up string) ([]tree.Path, bool) {
 		return nil, false
 	}
 	var paths []tree.Path
-	for _, u := range n.Uses {
+	for _, u := range n.Uses() {
 		if u.Ref.Address != up {
 			continue
 		}
@@ -295,7 +295,7 @@ func cycleError(component []*Node) error {
 	for i, n := range walk {
 		up := walk[(i+1)%len(walk)]
 		path := "dependsOn"
-		for _, u := range n.Uses {
+		for _, u := range n.Uses() {
 			if u.Ref.Address == up.Address {
 				path = string(u.At)
 				break

@@ -40,17 +40,17 @@ func FilesOf(assets map[string]reconcile.Asset) map[string]reconcile.Asset {
 // source file was edited, code was built anew. Nobody touched the thing itself. They are the paths whose wanted
 // value comes from what was prepared, found by comparing without it.
 func (n *Node) rebuilt() (map[tree.Path]bool, error) {
-	if !n.builtAnew() || len(n.Look.Steps) == 0 {
+	if !n.builtAnew() || len(n.Look().Steps) == 0 {
 		return nil, nil
 	}
 	job := *n.Job
 	job.Assets = nil
-	bare, err := n.Kind.Compare(&job, n.Look)
+	bare, err := n.Kind.Compare(&job, *n.Look())
 	if err != nil {
 		return nil, err
 	}
 	paths := map[tree.Path]bool{}
-	for _, s := range n.Look.Steps {
+	for _, s := range n.Look().Steps {
 		paths[s.Path] = !slices.ContainsFunc(bare.Steps, func(b reconcile.Step) bool {
 			return b.Path == s.Path && tree.Equal(b.Want, s.Want)
 		})

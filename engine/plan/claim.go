@@ -33,15 +33,15 @@ func Unproven(n *Node, kind, identity string) error {
 // proven refuses to replace or delete what may be somebody else's by now.
 func (c *Classifier) proven(n *Node) {
 	g := n.Entry.Live()
-	if g == nil || n.Plan.Action != Replace || n.Plan.May || n.Look.Absent || n.Spec.Recorded || c.Guards.Names(n) {
+	if g == nil || n.Plan.Action != Replace || n.Plan.May || n.Look().Absent || n.Spec.Recorded || c.Guards.Names(n) {
 		return
 	}
 	spec := n.Spec
 	if n.ReplacedWhole() {
 		spec = n.PresentKind(c.Catalog).Spec()
 	}
-	if adopt.Judge(c.EvidenceOf(n, spec, n.Job, n.Look, g)).Unproven {
-		c.Refuse(n, Unproven(n, spec.Type, n.Look.Identity))
+	if adopt.Judge(c.EvidenceOf(n, spec, n.Job, *n.Look(), g)).Unproven {
+		c.Refuse(n, Unproven(n, spec.Type, n.Look().Identity))
 	}
 }
 
@@ -58,20 +58,20 @@ func (c *Classifier) classifyFound(n *Node) {
 		n.Plan.Notes = append(n.Plan.Notes, "an interrupted run began it")
 		return
 	}
-	answer := adopt.Judge(c.Evidence(n, n.Job, n.Look, begun))
+	answer := adopt.Judge(c.Evidence(n, n.Job, *n.Look(), begun))
 	c.noteStore(n, answer)
 	if answer.Verdict != adopt.Ours {
 		c.classifyForeign(n, answer)
 		return
 	}
-	n.Plan.Action, n.Plan.From = Recover, n.Look.Identity
+	n.Plan.Action, n.Plan.From = Recover, n.Look().Identity
 	if begun != nil {
 		n.Plan.Notes = append(n.Plan.Notes, "an interrupted run began it")
 	}
-	n.Plan.Reasons = c.reasons(n, n.Look.Steps)
+	n.Plan.Reasons = c.reasons(n, n.Look().Steps)
 	escalate(n)
 	if n.Plan.Action == Replace && !n.Plan.May && answer.OtherStore && !c.Options.TakeOver {
-		c.Refuse(n, OtherStore(n.Spec.Type, n.Look.Identity))
+		c.Refuse(n, OtherStore(n.Spec.Type, n.Look().Identity))
 		return
 	}
 	for _, f := range n.Others {
@@ -116,7 +116,7 @@ func (c *Classifier) classifyForeign(n *Node, answer adopt.Answer) {
 
 // refusesForeign returns why an object that is not ours is not taken over, nil when it is.
 func (c *Classifier) refusesForeign(n *Node, answer adopt.Answer) error {
-	refusal := OwnerError(n.Spec.Type, n.Look, answer)
+	refusal := OwnerError(n.Spec.Type, *n.Look(), answer)
 	named := c.Options.Take.Named(n)
 	switch {
 	case answer.Holder != "":
@@ -130,7 +130,7 @@ func (c *Classifier) refusesForeign(n *Node, answer adopt.Answer) error {
 	case answer.Owner.Retained:
 		return reconcile.WithHint(refusal, "--adopt takes it over, or give the resource another name")
 	case !answer.Owner.IsZero():
-		return reconcile.WithHint(refusal, "to take it over all the same, name it: options: {adopt: %[1]q} (Adopt(%[1]q) in Go)", n.Look.Identity)
+		return reconcile.WithHint(refusal, "to take it over all the same, name it: options: {adopt: %[1]q} (Adopt(%[1]q) in Go)", n.Look().Identity)
 	default:
 		return reconcile.WithHint(refusal, "take it over with --adopt, or give the resource another name")
 	}
@@ -139,15 +139,15 @@ func (c *Classifier) refusesForeign(n *Node, answer adopt.Answer) error {
 // classifyAdopted: somebody else's thing is taken over. What nothing can change in place is announced as a replacement
 // where that was asked for, and else refused.
 func (c *Classifier) classifyAdopted(n *Node, answer adopt.Answer) {
-	n.Plan.Action, n.Plan.From = Adopt, n.Look.Identity
-	n.Plan.Reasons = c.reasons(n, n.Look.Steps)
+	n.Plan.Action, n.Plan.From = Adopt, n.Look().Identity
+	n.Plan.Reasons = c.reasons(n, n.Look().Steps)
 	if o := answer.Owner; !o.IsZero() {
 		n.Plan.Notes = append(n.Plan.Notes, fmt.Sprintf("it was %s of %s/%s, which no longer owns it then", o.Address, o.Stack, o.Stage))
 	}
 	if !n.Spec.Marked {
 		c.claimedAbroad(n)
 	}
-	fixed := CertainSteps(n.Look.Replaces())
+	fixed := CertainSteps(n.Look().Replaces())
 	if len(fixed) == 0 || n.Plan.Action != Adopt {
 		return
 	}
@@ -161,11 +161,11 @@ func (c *Classifier) classifyAdopted(n *Node, answer adopt.Answer) {
 
 // AsksAbroad reports whether what is decided of a found object goes by the owners of objects in other stages.
 func (c *Classifier) AsksAbroad(n *Node) bool {
-	if n.Spec.Marked || n.Look.Absent || n.Entry.Live() != nil || n.ReplacedWhole() || n.Spec.Recorded {
+	if n.Spec.Marked || n.Look().Absent || n.Entry.Live() != nil || n.ReplacedWhole() || n.Spec.Recorded {
 		return false
 	}
 	begun := n.Entry.Candidate()
-	answer := adopt.Judge(c.Evidence(n, n.Job, n.Look, begun))
+	answer := adopt.Judge(c.Evidence(n, n.Job, *n.Look(), begun))
 	if answer.Verdict == adopt.Ours {
 		return begun == nil && n.unmarked()
 	}
@@ -175,7 +175,7 @@ func (c *Classifier) AsksAbroad(n *Node) bool {
 // claimedAbroad goes by whether another stage of this store has on record what carries no owner tag. Where an identity
 // says the account it is one thing; without one it may be of another machine or folder, and is only said.
 func (c *Classifier) claimedAbroad(n *Node) {
-	holder := c.Abroad[state.Object{Kind: n.Spec.Type, Location: n.Access.Place, Identity: n.Look.Identity}]
+	holder := c.Abroad[state.Object{Kind: n.Spec.Type, Location: n.Access.Place, Identity: n.Look().Identity}]
 	switch {
 	case c.AbroadErr != nil:
 		c.Block(n, c.AbroadErr)
@@ -183,7 +183,7 @@ func (c *Classifier) claimedAbroad(n *Node) {
 	case n.Access.Place.Account == "":
 		n.Plan.Notes = append(n.Plan.Notes, "also in state as "+holder+": if both are the same object, keep one of the two addresses")
 	default:
-		e := &adopt.OwnerError{Kind: n.Spec.Type, Identity: n.Look.Identity, Verdict: adopt.Foreign, Holder: holder}
+		e := &adopt.OwnerError{Kind: n.Spec.Type, Identity: n.Look().Identity, Verdict: adopt.Foreign, Holder: holder}
 		c.Refuse(n, reconcile.WithHint(e, "let it go there first (forget), or give the resource another name"))
 	}
 }
@@ -192,7 +192,7 @@ func (c *Classifier) claimedAbroad(n *Node) {
 func (c *Classifier) OneOwner() {
 	claims := map[state.Object]*Node{}
 	for _, n := range c.Declared {
-		if n.Plan == nil || n.Look.Absent || n.Entry.Live() != nil || n.Look.Identity == "" || n.Spec.Recorded {
+		if n.Plan == nil || n.Look().Absent || n.Entry.Live() != nil || n.Look().Identity == "" || n.Spec.Recorded {
 			continue
 		}
 		switch n.Plan.Action {
@@ -200,7 +200,7 @@ func (c *Classifier) OneOwner() {
 		default:
 			continue
 		}
-		p := state.Object{Kind: n.Spec.Type, Location: n.Access.Place, Identity: n.Look.Identity}
+		p := state.Object{Kind: n.Spec.Type, Location: n.Access.Place, Identity: n.Look().Identity}
 		if other := claims[p]; other != nil {
 			c.Refuse(n, fmt.Errorf("%s names the same %s: %s", other.Address, p.Kind, p.Identity))
 			continue

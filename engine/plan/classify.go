@@ -66,17 +66,17 @@ func (c *Classifier) BlockBehind(n, up *Node) {
 // decided anew: the node's own hook runs before it, and may write its files.
 func (c *Classifier) Classify(n *Node) (again bool) {
 	g := n.Present()
-	n.Plan.Identity, n.Plan.Waiting = n.Look.Identity, n.Look.Waiting
+	n.Plan.Identity, n.Plan.Waiting = n.Look().Identity, n.Look().Waiting
 	if g != nil {
 		n.Plan.Generation = g.Number
 	}
 	n.Plan.Assets = n.plannedAssets()
 	switch {
-	case n.Look.Absent && n.Was != nil:
+	case n.Look().Absent && n.Was != nil:
 		c.classifyVanished(n)
-	case n.Look.NotYet && n.Entry.Live() != nil && n.ReplacedWhole():
+	case n.Look().NotYet && n.Entry.Live() != nil && n.ReplacedWhole():
 		classifyMoved(n, n.Entry.Live())
-	case n.Look.Absent && !c.unsure(n):
+	case n.Look().Absent && !c.unsure(n):
 		c.classifyAbsent(n)
 	case n.Entry.Live() == nil:
 		c.classifyFound(n)
@@ -92,7 +92,7 @@ func (c *Classifier) Classify(n *Node) (again bool) {
 	if n.Was == nil {
 		c.holdBack(n)
 	} else {
-		if err := c.Guards.refuses(n, n.Look.Holds); err != nil { // what is not repaired changes nothing for those that refer to it
+		if err := c.Guards.refuses(n, n.Look().Holds); err != nil { // what is not repaired changes nothing for those that refer to it
 			c.Refuse(n, err)
 		}
 	}
@@ -119,9 +119,9 @@ const notVisible = "not yet visible"
 func (c *Classifier) classifyAbsent(n *Node) {
 	n.Plan.Action = Create
 	switch {
-	case n.Present() != nil && n.Look.NotYet:
+	case n.Present() != nil && n.Look().NotYet:
 		n.Plan.Notes = append(n.Plan.Notes, notVisible)
-		n.Plan.WaitUntil = n.Look.HiddenUntil
+		n.Plan.WaitUntil = n.Look().HiddenUntil
 	case n.Entry.Live() != nil:
 		n.Plan.Notes = append(n.Plan.Notes, "it was deleted outside athanor: "+n.Entry.Live().Identity)
 	case n.Entry == nil && n.Spec.Recorded && c.Lost && n.Spec.Rerun:
@@ -157,7 +157,7 @@ func (b *Basis) showProps(n *Node) {
 
 // reference returns the reference that the program has at a path, as people write it, "" where it has text, or more than that one.
 func (n *Node) reference(at tree.Path) string {
-	for _, u := range n.Uses {
+	for _, u := range n.Uses() {
 		if u.At != at {
 			continue
 		}
@@ -198,9 +198,9 @@ func (c *Classifier) classifyLive(n *Node) {
 		classifyMoved(n, g)
 		return
 	}
-	answer := adopt.Judge(c.Evidence(n, n.Job, n.Look, g))
+	answer := adopt.Judge(c.Evidence(n, n.Job, *n.Look(), g))
 	if answer.Verdict == adopt.Foreign && !answer.Owner.IsZero() {
-		c.Refuse(n, reconcile.WithHint(OwnerError(n.Spec.Type, n.Look, answer),
+		c.Refuse(n, reconcile.WithHint(OwnerError(n.Spec.Type, *n.Look(), answer),
 			"another owner took it over; `athanor state rm %s` removes it from this state", n.Address))
 		return
 	}
@@ -213,17 +213,17 @@ func (c *Classifier) classifyLive(n *Node) {
 		c.Block(n, err)
 		return
 	}
-	n.Plan.Reasons = c.reasons(n, n.Look.Steps)
+	n.Plan.Reasons = c.reasons(n, n.Look().Steps)
 	switch {
-	case len(n.Look.Steps) > 0 && n.From != "" && !slices.ContainsFunc(n.Look.Steps, func(s reconcile.Step) bool { return !IsMarkStep(s) }):
+	case len(n.Look().Steps) > 0 && n.From != "" && !slices.ContainsFunc(n.Look().Steps, func(s reconcile.Step) bool { return !IsMarkStep(s) }):
 		n.Plan.Action, n.Plan.Reasons = Move, nil
-	case len(n.Look.Steps) > 0:
+	case len(n.Look().Steps) > 0:
 		n.Plan.Action = Update
-		n.Plan.May = !slices.ContainsFunc(n.Look.Steps, func(s reconcile.Step) bool { return !s.Unknown })
+		n.Plan.May = !slices.ContainsFunc(n.Look().Steps, func(s reconcile.Step) bool { return !s.Unknown })
 		escalate(n)
 	case n.From != "":
 		n.Plan.Action = Move
-	case n.Look.Waiting != "":
+	case n.Look().Waiting != "":
 		n.Plan.Action = Wait
 	default:
 		n.Plan.Action = Unchanged
@@ -255,7 +255,7 @@ func classifyMoved(n *Node, g *state.Generation) {
 
 // escalate turns a difference that nothing can change in place into a replacement, certain or possible.
 func escalate(n *Node) {
-	fixed := n.Look.Replaces()
+	fixed := n.Look().Replaces()
 	if len(fixed) == 0 {
 		return
 	}
@@ -276,7 +276,7 @@ func (b *Basis) compareRecord(n *Node) {
 	}
 	Differences(n.Entry.Props, n.Job.Props, func(p tree.Path, had, v any) {
 		if !Within(n.Job.Unknown, p) {
-			n.Plan.Reasons = append(n.Plan.Reasons, b.Reason(n, reconcile.Step{Path: p, Have: had, Want: v}))
+			n.Plan.Reasons = append(n.Plan.Reasons, b.Reason(n, n.Job, reconcile.Step{Path: p, Have: had, Want: v}))
 		}
 	})
 	if len(n.Plan.Reasons) > 0 || len(n.Job.Unknown) > 0 {
@@ -288,13 +288,13 @@ func (b *Basis) compareRecord(n *Node) {
 func (b *Basis) reasons(n *Node, steps []reconcile.Step) []Reason {
 	reasons := make([]Reason, 0, len(steps))
 	for _, s := range steps {
-		reasons = append(reasons, b.Reason(n, s))
+		reasons = append(reasons, b.Reason(n, n.Job, s))
 	}
 	return reasons
 }
 
-// Reason shows a difference of an object to people, with secrets masked.
-func (b *Basis) Reason(n *Node, s reconcile.Step) Reason {
+// Reason shows a difference of an object from a job to people, with secrets masked.
+func (b *Basis) Reason(n *Node, job *reconcile.Job, s reconcile.Step) Reason {
 	r := Reason{
 		Path: s.Path, Have: s.Have, Want: s.Want, Replaces: s.Replaces, Unknown: s.Unknown, Secret: s.Secret, Call: s.Call,
 		Note: s.Note, Source: ByProgram, Files: s.Files,
@@ -302,7 +302,7 @@ func (b *Basis) Reason(n *Node, s reconcile.Step) Reason {
 	if s.Unknown && s.Note == "" {
 		r.Note = n.filesNote(s.Path)
 	}
-	if (b.EverSecret(n, s.Path) || Within(n.Job.Secret, s.Path)) && !s.Secret {
+	if (b.EverSecret(n, s.Path) || Within(job.Secret, s.Path)) && !s.Secret {
 		r.Secret, r.Have, r.Want, r.Files = true, MaskOf(r.Have), MaskOf(r.Want), nil
 	}
 	switch {
@@ -311,11 +311,11 @@ func (b *Basis) Reason(n *Node, s reconcile.Step) Reason {
 	case n.remade[s.Path]:
 	case n.Entry != nil && n.Entry.Props != nil && !s.Unknown:
 		_, had := tree.Get(n.Entry.Props, s.Path)
-		_, wants := tree.Get(n.Job.Props, s.Path)
-		same := sameAt(n.Entry.Props, n.Job.Props, s.Path)
+		_, wants := tree.Get(job.Props, s.Path)
+		same := sameAt(n.Entry.Props, job.Props, s.Path)
 		// A path that no prop spells is derived from all of them.
 		if !had && !wants {
-			same = tree.Equal(AnyMap(n.Entry.Props), AnyMap(n.Job.Props))
+			same = tree.Equal(AnyMap(n.Entry.Props), AnyMap(job.Props))
 		}
 		if same {
 			r.Source = ByWorld
@@ -358,20 +358,20 @@ func (c *Classifier) holdBack(n *Node) {
 
 // Foresee says what others can count on of this node's attributes.
 func Foresee(n *Node) {
-	n.Attrs, n.Unknown, n.Moving = n.Look.Attrs, false, nil
+	n.Attrs, n.Unknown, n.Moving = n.Look().Attrs, false, nil
 	switch n.Plan.Action {
 	case Create, Replace, Blocked:
 		n.Unknown = true
 	case Wait:
-		n.Unknown = n.Look.Absent
+		n.Unknown = n.Look().Absent
 	case Recover, Move:
-		n.Unknown = n.Look.Absent
-		if len(n.Look.Steps) > 0 { // owner tags that are rewritten are a change as well
-			n.movesAll(slices.Concat(stepPaths(n.Look.Steps), affectedPaths(n.Look.Steps)))
+		n.Unknown = n.Look().Absent
+		if len(n.Look().Steps) > 0 { // owner tags that are rewritten are a change as well
+			n.movesAll(slices.Concat(stepPaths(n.Look().Steps), affectedPaths(n.Look().Steps)))
 		}
 	case Update, Adopt:
-		n.Unknown = n.Look.Absent
-		n.movesAll(slices.Concat(reasonPaths(n.Plan.Reasons), affectedPaths(n.Look.Steps)))
+		n.Unknown = n.Look().Absent
+		n.movesAll(slices.Concat(reasonPaths(n.Plan.Reasons), affectedPaths(n.Look().Steps)))
 	default:
 	}
 	n.asRecorded()
@@ -413,9 +413,9 @@ func mayMove(spec *reconcile.Spec, attribute string, changed []tree.Path) bool {
 
 // movesAll notes which attributes a change of these paths may move.
 func (n *Node) movesAll(changed []tree.Path) {
-	n.Moving = map[string]bool{}
-	for _, name := range n.Spec.Moves {
-		n.Moving[name] = mayMove(n.Spec, name, changed)
+	stays := func(name string) bool { return !mayMove(n.Spec, name, changed) }
+	if n.Moving = n.Spec.Moves; slices.ContainsFunc(n.Moving, stays) {
+		n.Moving = slices.DeleteFunc(slices.Clone(n.Moving), stays)
 	}
 }
 

@@ -40,7 +40,8 @@ func observed(addr string, look reconcile.Look, live bool) *Node {
 	n := declaredAs(addr)
 	n.Spec, n.Access = &reconcile.Spec{Type: "test.Kind", Marked: true}, &observe.Way{}
 	n.Job = &reconcile.Job{Address: addr, Props: map[string]any{"size": int64(2)}, Mark: ownTag}
-	n.Look, n.Looked, n.Current = look, true, true
+	n.SetLook(look)
+	n.Looked, n.Current = true, true
 	if live {
 		n.Entry = &state.Entry{Address: addr, Birth: addr, Props: map[string]any{"size": int64(1)}, Generations: []*state.Generation{
 			{Number: 1, State: statestore.Live, Kind: "test.Kind", Identity: "id"},
@@ -129,7 +130,7 @@ func TestForesee(t *testing.T) {
 	n := observed("a", there(ownTag, size), true)
 	n.Spec.Moves = []string{"version"}
 	deciding(PlanOptions{}).decide(n)
-	if n.Unknown || !n.Moving["version"] || n.Moving["arn"] || n.Attrs["arn"] != "x" {
+	if n.Unknown || !slices.Contains(n.Moving, "version") || slices.Contains(n.Moving, "arn") || n.Attrs["arn"] != "x" {
 		t.Errorf("an update: unknown %t, moving %v, %v", n.Unknown, n.Moving, n.Attrs)
 	}
 	fresh := observed("a", reconcile.Look{Absent: true}, false)
@@ -145,6 +146,16 @@ func replaced(addr string, path tree.Path) *Node {
 	return n
 }
 
+// refersTo are props that refer to the identity of a resource at the path "of".
+func refersTo(t *testing.T, address string) *token.Template {
+	t.Helper()
+	props, err := token.Parse(map[string]any{"of": token.Plain.Ref(token.Ref{Address: address, Path: "id"})})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return props
+}
+
 // TestDeleteFirst: what a deletion would break goes first as well, with all that stand on it.
 func TestDeleteFirst(t *testing.T) {
 	t.Parallel()
@@ -152,7 +163,7 @@ func TestDeleteFirst(t *testing.T) {
 	a.Decl.Options.DeleteFirst = true
 	on := func(n, up *Node) {
 		n.Ups, n.Needs = []*Node{up}, []string{up.Address}
-		n.Uses = []token.Use{{Ref: token.Ref{Address: up.Address, Path: "id"}, At: "of"}}
+		n.Props = refersTo(t, up.Address)
 	}
 	on(b, a)
 	on(c, b)
@@ -178,7 +189,7 @@ func TestCyclesAreOpened(t *testing.T) {
 		for addr, up := range map[string]string{"a": "b", "b": "a"} {
 			n := declaredAs(addr)
 			n.Spec, n.Needs = &reconcile.Spec{Type: "test.Kind", Late: late}, []string{up}
-			n.Uses = []token.Use{{Ref: token.Ref{Address: up, Path: "id"}, At: "of"}}
+			n.Props = refersTo(t, up)
 			x.Nodes[addr] = n
 		}
 		x.Declared = []*Node{x.Nodes["a"], x.Nodes["b"]}

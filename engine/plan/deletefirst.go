@@ -46,7 +46,7 @@ func (d DeleteFirst) Spread() {
 
 // waitsForName reports a creation whose name a condemned object of the address still bears.
 func waitsForName(n *Node) bool {
-	return n.Plan.Action == Create && n.Entry != nil && !n.Look.NotYet &&
+	return n.Plan.Action == Create && n.Entry != nil && !n.Look().NotYet &&
 		slices.ContainsFunc(n.NameHeld(n.Entry), func(g *state.Generation) bool { return g.State == statestore.Condemned })
 }
 
@@ -72,8 +72,8 @@ func (d DeleteFirst) clings(n *Node) bool {
 	// Where one of the two has no entry, the values of the old object tell.
 	return slices.ContainsFunc(d.Index.Declared, func(up *Node) bool {
 		return (!known || IsFound(up)) && goes(up) && slices.ContainsFunc(n.Plan.Reasons, func(r Reason) bool {
-			return r.Replaces && r.Have != nil && (tree.Equal(r.Have, up.Look.Identity) || slices.ContainsFunc(
-				slices.Collect(maps.Values(up.Look.Attrs)), func(v any) bool { return v != "" && tree.Equal(r.Have, v) }))
+			return r.Replaces && r.Have != nil && (tree.Equal(r.Have, up.Look().Identity) || slices.ContainsFunc(
+				slices.Collect(maps.Values(up.Look().Attrs)), func(v any) bool { return v != "" && tree.Equal(r.Have, v) }))
 		})
 	})
 }
@@ -84,7 +84,7 @@ func (n *Node) fixedOn(up *Node) bool {
 		if !r.Replaces {
 			return false
 		}
-		for _, u := range n.Uses {
+		for _, u := range n.Uses() {
 			if u.Ref.Address == up.Address && u.At.Overlaps(r.Path) {
 				return true
 			}

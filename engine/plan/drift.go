@@ -58,7 +58,7 @@ func (c *Classifier) classifyVanished(n *Node) {
 // asRecorded lets others go by what is on record of a node, whose repair brings it back to that. What is made anew
 // will differ, and what is unchanged is as it was seen.
 func (n *Node) asRecorded() {
-	if n.Was == nil || n.Plan.Action == Create || n.Plan.Action == Replace || n.Plan.Action == Unchanged && !n.Look.Absent {
+	if n.Was == nil || n.Plan.Action == Create || n.Plan.Action == Replace || n.Plan.Action == Unchanged && !n.Look().Absent {
 		return
 	}
 	n.Attrs, n.Unknown, n.Moving = n.Entry.Live().Attributes, false, nil
@@ -76,10 +76,10 @@ func (c *Classifier) yield(n *Node) error {
 	}
 	left := Left{Address: n.Address, Kind: n.Spec.Type, Why: "what it is made of changed"}
 	var aside []tree.Path
-	for _, s := range n.Look.Steps {
+	for _, s := range n.Look().Steps {
 		moved := slices.ContainsFunc(n.Was.Moved, func(p tree.Path) bool { return p.Within(s.Path) })
 		if n.remade[s.Path] {
-			r := c.Reason(n, s)
+			r := c.Reason(n, n.Job, s)
 			r.Source = ByProgram
 			left.Reasons = append(left.Reasons, r)
 		}
@@ -95,8 +95,7 @@ func (c *Classifier) yield(n *Node) error {
 	}
 	n.Was.Aside = append(n.Was.Aside, aside...)
 	n.Job.Ignore = slices.Concat(n.Job.Ignore, aside)
-	n.Look, err = n.Kind.Compare(n.Job, n.Look)
-	return err
+	return n.Saw(n.Kind.Compare(n.Job, *n.Look()))
 }
 
 // changedByBoth adds to what is left of a node what the world changed of it too, unless the program has taken that over.
@@ -106,7 +105,7 @@ func (c *Classifier) changedByBoth(n *Node) error {
 	}
 	job := *n.Job
 	job.Ignore = n.Decl.Options.IgnoreChanges
-	all, err := n.Kind.Compare(&job, n.Look)
+	all, err := n.Kind.Compare(&job, *n.Look())
 	if err != nil {
 		return err
 	}
@@ -116,7 +115,7 @@ func (c *Classifier) changedByBoth(n *Node) error {
 		takenOver := func(r Reason) bool { return r.Path == s.Path && !r.Secret && !s.Secret && tree.Equal(r.Want, s.Have) }
 		moved := s.Path.Overlaps
 		if slices.ContainsFunc(n.Was.Moved, moved) && !slices.ContainsFunc(left.Reasons, takenOver) {
-			left.Reasons = append(left.Reasons, c.Reason(n, s))
+			left.Reasons = append(left.Reasons, c.Reason(n, n.Job, s))
 		}
 	}
 	return nil

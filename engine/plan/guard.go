@@ -33,7 +33,7 @@ func (g *Guarding) Deletes(n *Node) []state.Object {
 	switch {
 	case !g.IsSelected(n):
 	case replaced && IsFound(n):
-		objects = append(objects, state.Object{Kind: n.Spec.Type, Location: n.Access.Place, Identity: n.Look.Identity})
+		objects = append(objects, state.Object{Kind: n.Spec.Type, Location: n.Access.Place, Identity: n.Look().Identity})
 	case n.Entry == nil:
 	case replaced, n.Decl == nil && (n.Plan == nil || n.Plan.Action == Delete):
 		for _, g := range n.Entry.Generations {
@@ -77,7 +77,7 @@ func (g Guards) refusesReplace(n *Node, holds bool) error {
 			"take `protect` off, or change it back")
 	case o.Retain && n.Plan.DeleteFirst:
 		return errors.New("it is retained, and can only be replaced by deleting it first")
-	case holds && !o.AllowReplace && !o.AllowDelete && !n.Look.MayDelete && !Matches(g.Replace, n.Address) && !Matches(g.AllowDelete, n.Address):
+	case holds && !o.AllowReplace && !o.AllowDelete && !n.Look().MayDelete && !Matches(g.Replace, n.Address) && !Matches(g.AllowDelete, n.Address):
 		return reconcile.WithHint(fmt.Errorf("%w and would be replaced: %s", reconcile.ErrHoldsData, replacing(n.Plan.Reasons)),
 			"--replace %s, or allowReplace in the program, if its data may go", n.Address)
 	}
@@ -102,7 +102,7 @@ func (g Guards) Names(n *Node) bool {
 
 // MayDelete reports whether users' data may go with an object that is deleted.
 func (g Guards) MayDelete(n *Node) bool {
-	allowed := Matches(g.AllowDelete, n.Address) || n.Look.MayDelete
+	allowed := Matches(g.AllowDelete, n.Address) || n.Look().MayDelete
 	if n.Entry != nil {
 		allowed = allowed || n.Entry.Options().AllowDelete || n.Decl == nil && n.Entry.MayDeleteData
 	}

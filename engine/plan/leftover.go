@@ -75,9 +75,9 @@ func (l *Leftovers) ClassifyLeftover(n *Node) {
 	case g == nil:
 		n.Plan = nil // condemned generations have lines of their own
 		return
-	case n.Look.NotYet:
-		n.Plan.Notes, n.Plan.WaitUntil = append(n.Plan.Notes, notVisible), n.Look.HiddenUntil
-	case n.Look.Absent:
+	case n.Look().NotYet:
+		n.Plan.Notes, n.Plan.WaitUntil = append(n.Plan.Notes, notVisible), n.Look().HiddenUntil
+	case n.Look().Absent:
 		n.Plan.Notes = append(n.Plan.Notes, "it is already deleted")
 		return
 	}
@@ -106,14 +106,14 @@ func (l *Leftovers) ClassifyDelete(n *Node, g *state.Generation) {
 	if n.Job == nil {
 		return // nothing was looked at, or there is nothing but the record
 	}
-	answer := adopt.Judge(l.Evidence(n, n.Job, n.Look, g))
+	answer := adopt.Judge(l.Evidence(n, n.Job, *n.Look(), g))
 	switch {
-	case RetainedHere(n.Look.Owner, l.Stage) && slices.Contains(n.Births(), n.Look.Owner.Address):
+	case RetainedHere(n.Look().Owner, l.Stage) && slices.Contains(n.Births(), n.Look().Owner.Address):
 		n.Plan.Action = Forget
 		n.Plan.Notes = append(n.Plan.Notes, "an interrupted run let it go")
 		return
 	case answer.Verdict == adopt.Foreign && !answer.Owner.IsZero():
-		l.Block(n, reconcile.WithHint(OwnerError(g.Kind, n.Look, answer), "forget: [%s] lets it go here", n.Address))
+		l.Block(n, reconcile.WithHint(OwnerError(g.Kind, *n.Look(), answer), "forget: [%s] lets it go here", n.Address))
 		return
 	case answer.Unproven && !l.Guards.Names(n):
 		l.Block(n, Unproven(n, g.Kind, g.Identity))
@@ -160,7 +160,7 @@ func (x *Index) parentLeft(n *Node) *Node {
 // generation that was replaced before, and what is left of a resource that is missing already.
 func (x *Index) GoesWith(n *Node, number uint64) *Node {
 	up := x.parentLeft(n)
-	if up == nil || !IsDeleted(up) || up.Plan.Generation == 0 || up.Look.Absent && !up.Look.NotYet || leaving(n) != number {
+	if up == nil || !IsDeleted(up) || up.Plan.Generation == 0 || up.Look().Absent && !up.Look().NotYet || leaving(n) != number {
 		return nil
 	}
 	return up
@@ -198,7 +198,7 @@ func (n *Declaration) heldUser() *Node {
 
 // IsFound reports a declared node whose thing was found without a record, and is ours.
 func IsFound(n *Node) bool {
-	return n.Plan != nil && n.Present() == nil && !n.Look.Absent && !n.Spec.Recorded &&
+	return n.Plan != nil && n.Present() == nil && !n.Look().Absent && !n.Spec.Recorded &&
 		(n.Plan.Action == Recover || n.Plan.Action == Replace)
 }
 

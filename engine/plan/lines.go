@@ -179,15 +179,15 @@ func MaskOf(v any) any {
 }
 
 // RenameHints notice what looks like a rename: one row to be deleted, one new resource of the kind, equal props. It is never
-// acted on. Where several are alike, nothing tells which became which.
-func RenameHints(leftover, declared []*Node) []string {
+// acted on. Where several are alike, nothing tells which became which. Props returns those that a node declares, as far as they are known.
+func RenameHints(leftover, declared []*Node, props func(*Node) map[string]any) []string {
 	if len(leftover) == 0 {
 		return nil
 	}
 	type pair struct{ gone, come []*Node }
 	pairs := map[string]*pair{}
-	of := func(kind string, props map[string]any) *pair {
-		id := kind + string(tree.Canonical(AnyMap(props)))
+	of := func(kind string, values map[string]any) *pair {
+		id := kind + string(tree.Canonical(AnyMap(values)))
 		if pairs[id] == nil {
 			pairs[id] = &pair{}
 		}
@@ -200,8 +200,8 @@ func RenameHints(leftover, declared []*Node) []string {
 		}
 	}
 	for _, n := range declared {
-		if object := n.Object(); n.Plan.Action == Create && n.Entry == nil && object != nil {
-			p := of(n.Spec.Type, object.Props)
+		if n.Plan.Action == Create && n.Entry == nil && n.Object() != nil {
+			p := of(n.Spec.Type, props(n))
 			p.come = append(p.come, n)
 		}
 	}

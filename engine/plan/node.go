@@ -23,6 +23,8 @@ type Node struct {
 	Decision
 	Forecast
 	progress
+	// Size is what the props take that were resolved last, in bytes.
+	Size int
 }
 
 // Declaration is what a program says of an address. The index writes it, and nothing of it changes once that is
@@ -36,10 +38,8 @@ type Declaration struct {
 	// Was is set when drift is planned: the declaration is what was deployed last.
 	Was *Deployed
 
-	// Props are those declared; Uses the references in them, in tree order; Needs the addresses that must come before,
-	// sorted.
+	// Props are those declared; Needs the addresses that must come before, sorted.
 	Props *token.Template
-	Uses  []token.Use
 	Needs []string
 	// Referred: the program has a reference to it, and not only an order.
 	Referred bool
@@ -60,8 +60,9 @@ type Tracked struct {
 type Observation struct {
 	Access *observe.Way
 	Job    *reconcile.Job
-	object *Object // what stays of a job that was dropped
-	Look   reconcile.Look
+	object *Object         // what stays of a job that was dropped
+	look   *reconcile.Look // nil: nothing was read, or nothing is there
+	absent bool
 	Looked bool
 	// Unsought: what its object goes by is known only when its inputs are, so that planning could not look for it.
 	Unsought bool
@@ -77,6 +78,27 @@ type Observation struct {
 	Slot   int
 	Assets map[string]reconcile.Asset
 	Files  filesKnowledge
+}
+
+// Look is what reading showed of the object: an empty one as long as it was not read. It is replaced by others, and never changed.
+func (o *Observation) Look() *reconcile.Look {
+	if o.look != nil {
+		return o.look
+	}
+	return &reconcile.Look{Absent: o.absent} // not kept: of such objects there can be very many
+}
+
+// SetLook notes what reading showed of the object.
+func (o *Observation) SetLook(look reconcile.Look) {
+	if o.look, o.absent = nil, look.Absent; !look.Absent || look.NotYet || look.Identity != "" || look.Attrs != nil {
+		o.look = new(look)
+	}
+}
+
+// Saw is [Observation.SetLook] of a look that may have failed, and returns the error.
+func (o *Observation) Saw(look reconcile.Look, err error) error {
+	o.SetLook(look)
+	return err
 }
 
 // Decision is what the passes decided about an address.
@@ -104,7 +126,7 @@ type Forecast struct {
 	Attrs map[string]any // what is known of its attributes
 	// Unknown: nothing is known for sure, Attrs aside; Moving: those attributes may change.
 	Unknown bool
-	Moving  map[string]bool
+	Moving  []string
 }
 
 // progress is what a run has done about an address.
@@ -120,7 +142,7 @@ type progress struct {
 
 // OwnNames are the names and identities that errors about the node may hold.
 func (n *Node) OwnNames() []string {
-	names := []string{n.Address, n.From, n.Look.Identity}
+	names := []string{n.Address, n.From, n.Look().Identity}
 	if o := n.Object(); o != nil {
 		names = append(names, o.Name, o.ID)
 	}
@@ -137,10 +159,15 @@ type Object struct {
 	Named bool
 	// MayDeleteData: a prop allows to delete users' data with the object.
 	MayDeleteData bool
-	// Naming is how a name is generated, nil for a kind that generates none. Props are the resolved props, as far as they are known.
+	// Naming is how a name is generated, nil for a kind that generates none, and Unknown the paths of props that are known only later.
 	// Neither is there once a run has begun.
-	Naming *reconcile.Naming
-	Props  map[string]any
+	Naming  *reconcile.Naming
+	Unknown map[tree.Path]bool
+}
+
+// isEmpty reports that nothing is known of the object.
+func (o *Object) isEmpty() bool {
+	return o.Name == "" && o.ID == "" && !o.Named && !o.MayDeleteData && o.Naming == nil && len(o.Unknown) == 0
 }
 
 // Object returns what is known of the object of a node from the job that it was planned with, nil without one.
@@ -149,23 +176,33 @@ func (n *Node) Object() *Object {
 		return n.object
 	}
 	return &Object{
-		Name: n.Job.Name, ID: n.Job.ID, Named: n.Job.Named, MayDeleteData: n.Job.Leave, Naming: n.Job.Naming, Props: n.Job.Props,
+		Name: n.Job.Name, ID: n.Job.ID, Named: n.Job.Named, MayDeleteData: n.Job.Leave, Naming: n.Job.Naming, Unknown: n.Job.Unknown,
 	}
+}
+
+// announcesPaths reports that the line of a node has operations on paths of an object that is there.
+func announcesPaths(n *Node) bool {
+	return n.Spec != nil && !n.Spec.Recorded && n.Plan != nil && n.Plan.Action != Create
 }
 
 // DropJob drops the job that a node was planned with, when no more of it is needed than its object. A job is the largest part of a
 // node, and there can be very many.
-func (n *Node) DropJob() { n.object, n.Job = n.Object(), nil }
+func (n *Node) DropJob() {
+	if n.object, n.Job = n.Object(), nil; n.object == nil {
+		return
+	}
+	if !announcesPaths(n) {
+		n.object.Unknown = nil
+	}
+}
 
 // DropValues drops the job of a node, with all values that a run resolves anew.
 func (n *Node) DropValues() {
-	n.DropJob()
-	switch o := n.object; {
-	case o == nil:
-	case o.Name == "" && o.ID == "" && !o.Named && !o.MayDeleteData:
-		n.object = nil // it says nothing
-	default:
-		o.Naming, o.Props = nil, nil
+	if n.DropJob(); n.object == nil {
+		return
+	}
+	if n.object.Naming, n.object.Unknown = nil, nil; n.object.isEmpty() {
+		n.object = nil
 	}
 }
 
@@ -215,7 +252,7 @@ func (n *Declaration) AtBirth(up *Node) bool {
 	if slices.ContainsFunc(n.Ups, func(read *Node) bool { return read.Read != nil && slices.Contains(read.Ups, up) }) {
 		return false // who reads sees only what is there
 	}
-	return !slices.ContainsFunc(n.Uses, func(u token.Use) bool {
+	return !slices.ContainsFunc(n.Uses(), func(u token.Use) bool {
 		if u.Ref.Address != up.Address {
 			return false
 		}
@@ -245,7 +282,7 @@ func (n *Node) IsReadByRun() bool {
 		case Create, Update, Replace:
 			return true
 		case Adopt, Recover, Move:
-			return up.Look.Absent || len(up.Look.Steps) > 0
+			return up.Look().Absent || len(up.Look().Steps) > 0
 		default:
 			return false
 		}
@@ -320,6 +357,9 @@ func (n *Node) Births() []string {
 	}
 	return births
 }
+
+// Uses are the references in the declared props, in tree order.
+func (n *Declaration) Uses() []token.Use { return n.Props.Refs() }
 
 // Source is where the program declares the address, "" for an undeclared one.
 func (n *Declaration) Source() string {

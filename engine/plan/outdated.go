@@ -6,6 +6,7 @@ import (
 
 	"github.com/athanor-dev/athanor/engine/graph"
 	"github.com/athanor-dev/athanor/engine/state"
+	"github.com/athanor-dev/athanor/reconcile"
 	"github.com/athanor-dev/athanor/reconcile/tree"
 )
 
@@ -19,27 +20,34 @@ func (x *Index) Outdated(n *Node) bool {
 }
 
 // Shed drops what a decided node holds beside its decision and nobody reads again: the job that it was compared with, and what its
-// entry has in common with it. There can be very many nodes, and most of them are created, or unchanged.
+// entry has in common with it. There can be very many nodes.
 func (x *Index) Shed(n *Node) {
 	switch {
 	case n.Was != nil || len(n.Cut) > 0 || n.Job == nil: // drift compares it with its entry, and a member of a cycle is decided again
-	case n.Plan.Action == Create && n.Entry == nil && n.Look.Absent && !Acts(n.Spec):
+	case n.Plan.Action == Create && n.Entry == nil && n.Look().Absent && !Acts(n.Spec):
 		n.DropJob()
-	case n.Plan.Action == Unchanged && n.Entry != nil && !x.Outdated(n):
+	case n.Plan.Action == Unchanged && n.Entry != nil && !x.Outdated(n), n.Plan.Action == Update && n.Entry.Live() != nil && !Acts(n.Spec):
 		shareValues(n)
-		n.Look.DropLive()
-		n.DropJob()
+		if n.DropJob(); n.Plan.Action == Unchanged && n.Spec.Recorded && !Acts(n.Spec) {
+			n.SetLook(reconcile.Look{}) // its entry says the same
+		} else {
+			n.Look().DropLive()
+		}
 	}
 }
 
-// shareValues lets an entry have the very values that it is equal to: the declared props, and the attributes that reading showed.
+// shareValues lets an entry have the very values that it is equal to: the declared props and needs, and the attributes that reading
+// showed.
 func shareValues(n *Node) {
 	e := n.Entry
+	if slices.Equal(e.Needs, n.Needs) {
+		e.Needs = slices.Clip(n.Needs)
+	}
 	if len(e.Props) > 0 && tree.Equal(e.Props, n.Job.Props) {
 		e.Props = n.Job.Props
 	}
-	if g := e.Live(); g != nil && len(g.Attributes) > 0 && tree.Equal(g.Attributes, n.Look.Attrs) {
-		g.Attributes = n.Look.Attrs
+	if g := e.Live(); g != nil && len(g.Attributes) > 0 && tree.Equal(g.Attributes, n.Look().Attrs) {
+		g.Attributes = n.Look().Attrs
 	}
 }
 
@@ -89,11 +97,12 @@ func (x *Index) OwnedNeeds(n *Node) []string {
 	if n.Was != nil && n.Entry != nil {
 		return n.Entry.Needs
 	}
-	var needs []string
-	for _, a := range n.Needs {
-		if up := x.Nodes[a]; up != nil && up.Decl != nil && up.Entry != nil && a != n.Address {
-			needs = append(needs, a)
-		}
+	unowned := func(a string) bool {
+		up := x.Nodes[a]
+		return up == nil || up.Decl == nil || up.Entry == nil || a == n.Address
 	}
-	return needs
+	if !slices.ContainsFunc(n.Needs, unowned) {
+		return slices.Clip(n.Needs) // the very list: there can be very many
+	}
+	return slices.DeleteFunc(slices.Clone(n.Needs), unowned)
 }

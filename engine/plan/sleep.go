@@ -14,7 +14,8 @@ func (b *Basis) Sleeps(n *Node) bool { return n.Decl != nil && n.Spec.InDev && b
 // that has ended. Drift alone goes by them, since it goes by what was deployed.
 func (c *Classifier) classifySleeping(n *Node) {
 	n.Plan.Action, n.Plan.Notes = Unchanged, []string{"runs in dev"}
-	n.Attrs, n.Unknown, n.Look = nil, true, reconcile.Look{Absent: true}
+	n.SetLook(reconcile.Look{Absent: true})
+	n.Attrs, n.Unknown = nil, true
 	n.asRecorded()
 }
 
@@ -32,7 +33,7 @@ func (b *Basis) awake(n *Node) error {
 	if n.Was != nil {
 		return nil
 	}
-	for _, u := range n.Uses {
+	for _, u := range n.Uses() {
 		if up := b.Nodes[u.Ref.Address]; up != nil && b.Sleeps(up) {
 			return reconcile.WithHint(fmt.Errorf("%s: %s runs in dev only, and has no %s in a deploy", u.At, up.Address, u.Ref.Path),
 				"leave it out of stages that are deployed, or work on this one with `athanor dev`")

@@ -76,7 +76,7 @@ func TestDecideByValues(t *testing.T) {
 	g := &Guarding{Guards: guards, Chosen: chosen, Refusals: c.Refusals}
 	for _, n := range leftover {
 		l.ClassifyLeftover(n)
-		g.Guard(n, n.Look.Holds)
+		g.Guard(n, n.Look().Holds)
 	}
 	l.GoWith(leftover)
 	lines := &Lines{Announcer: Announcer{Catalog: c.Catalog, MayDelete: guards.MayDelete, DeletedWith: c.GoesWith}, Basis: c.Basis, Chosen: chosen}

@@ -36,7 +36,7 @@ func (s *finder) lookBegun(ctx context.Context, n *plan.Node) error {
 		return err
 	}
 	look, err := s.Trace(ctx, n, g, observe.See)
-	if n.Look = look; err != nil || look.NotYet {
+	if n.SetLook(look); err != nil || look.NotYet {
 		return err
 	}
 	if look.Absent && s.LeavesMore(g) {

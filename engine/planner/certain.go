@@ -19,7 +19,8 @@ func (k *walk) certain(ctx context.Context, n *plan.Node) error {
 	asked := false
 	return observe.Certain(ctx, func() (time.Time, error) {
 		if asked {
-			n.Looked, n.Current, n.Look, n.Others, n.Slot, n.Unsought = false, false, reconcile.Look{}, nil, 0, false
+			n.SetLook(reconcile.Look{})
+			n.Looked, n.Current, n.Others, n.Slot, n.Unsought = false, false, nil, 0, false
 			k.lookAt(ctx, n)
 		}
 		asked = true
@@ -35,7 +36,7 @@ func (k *walk) certain(ctx context.Context, n *plan.Node) error {
 			return
 		}
 		note := (&reconcile.HiddenError{Until: until}).Error()
-		if !n.Look.NotYet {
+		if !n.Look().NotYet {
 			note = "reads may still show what was there before the last run, until " + until.Local().Format(time.TimeOnly)
 		}
 		k.tell(plan.Event{Type: plan.EventProgress, Address: n.Address, Kind: n.Spec.Type, Note: note})
@@ -49,15 +50,15 @@ func (k *walk) olderUntil(n *plan.Node) time.Time {
 		return time.Time{}
 	}
 	switch g := n.Present(); {
-	case g == nil && (n.Look.Absent || k.lastRun.IsZero() || adopt.Judge(k.Evidence(n, n.Job, n.Look, nil)).Verdict != adopt.Ours):
+	case g == nil && (n.Look().Absent || k.lastRun.IsZero() || adopt.Judge(k.Evidence(n, n.Job, *n.Look(), nil)).Verdict != adopt.Ours):
 		return time.Time{}
 	case g == nil: // the last run may have deleted it
 		return k.lastRun.Add(n.Spec.Visibility)
 	case n.ReplacedWhole():
 		return time.Time{} // it is replaced, whatever reading shows
-	case n.Look.NotYet && !declaresState(n, g):
-		return n.Look.HiddenUntil
-	case n.Look.Absent || time.Since(g.Written) >= n.Spec.Visibility || !k.showsReplaced(n, g):
+	case n.Look().NotYet && !declaresState(n, g):
+		return n.Look().HiddenUntil
+	case n.Look().Absent || time.Since(g.Written) >= n.Spec.Visibility || !k.showsReplaced(n, g):
 		return time.Time{}
 	default:
 		return g.Written.Add(n.Spec.Visibility)
@@ -97,7 +98,7 @@ func (k *walk) showsReplaced(n *plan.Node, g *state.Generation) bool {
 		return false
 	}
 	job.Had, job.Ignore = job.Props, n.Entry.Options().IgnoreChanges
-	look, err := n.Kind.Compare(job, n.Look)
+	look, err := n.Kind.Compare(job, *n.Look())
 	return err == nil && slices.ContainsFunc(look.Steps, func(s reconcile.Step) bool {
 		return !plan.IsMarkStep(s) && !slices.ContainsFunc(n.Spec.Files, s.Path.Overlaps) &&
 			wasReplaced(g, s)

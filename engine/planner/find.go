@@ -21,8 +21,8 @@ import (
 func (s *finder) find(ctx context.Context, n *plan.Node) error {
 	if n.Spec.Recorded {
 		job, err := s.DeclaredJob(ctx, n, Target{Number: n.NextNumber()})
-		n.Job, n.Look = job, reconcile.Look{Absent: true}
-		return err
+		n.Job = job
+		return n.Saw(reconcile.Look{Absent: true}, err)
 	}
 	finds, err := s.candidates(ctx, n)
 	if err != nil {
@@ -33,7 +33,8 @@ func (s *finder) find(ctx context.Context, n *plan.Node) error {
 	if err != nil {
 		return err
 	}
-	n.Job, n.Look, n.Slot, n.Unsought = best.Job, best.Look, best.Slot, best.Unsought
+	n.SetLook(best.Look)
+	n.Job, n.Slot, n.Unsought = best.Job, best.Slot, best.Unsought
 	for i := range finds {
 		if f := &finds[i]; f != best && !f.Look.Absent {
 			n.Others = append(n.Others, *f)
@@ -252,7 +253,7 @@ func (s *finder) underOldParents(ctx context.Context, n *plan.Node) ([]plan.Find
 	for _, up := range n.Ups {
 		olds := make([]map[string]any, 0, 1+len(up.Others))
 		if up.Unknown {
-			olds = append(olds, up.Look.Attrs)
+			olds = append(olds, up.Look().Attrs)
 		}
 		for i := range up.Others {
 			olds = append(olds, up.Others[i].Look.Attrs)
@@ -286,7 +287,7 @@ func (s *finder) underOldParents(ctx context.Context, n *plan.Node) ([]plan.Find
 // findReplaced looks for what took the place of an object that is in state and missing. Only a state that may be of before the
 // replacement gives a reason to.
 func (k *walk) findReplaced(ctx context.Context, n *plan.Node) error {
-	if !k.o.Incomplete || !k.o.discovers || k.o.NoObserve || !n.Look.Absent || n.Look.NotYet || n.Entry.Live() == nil || n.Spec.Recorded || n.ReplacedWhole() {
+	if !k.o.Incomplete || !k.o.discovers || k.o.NoObserve || !n.Look().Absent || n.Look().NotYet || n.Entry.Live() == nil || n.Spec.Recorded || n.ReplacedWhole() {
 		return nil
 	}
 	rec, seen := n.Entry, n.Observation
@@ -295,7 +296,7 @@ func (k *walk) findReplaced(ctx context.Context, n *plan.Node) error {
 	for _, g := range n.Entry.Generations {
 		g.State, g.Retain = statestore.Condemned, g.Retain || n.Entry.Options().Retain
 	}
-	if err := k.find(ctx, n); err != nil || !n.Look.Absent {
+	if err := k.find(ctx, n); err != nil || !n.Look().Absent {
 		return err
 	}
 	n.Entry, n.Observation = rec, seen

@@ -24,8 +24,8 @@ func Recovered(n *plan.Node, nodes map[string]*plan.Node, dev bool) *state.Entry
 		}
 	}
 	rec.Generations = append(rec.Generations, &state.Generation{
-		Number: rec.NumberFor(n.Look.Owner.Generation), State: statestore.Live, Slot: n.Slot, Kind: n.Spec.Type, Location: n.Access.Place,
-		Identity: n.Look.Identity, Name: n.Job.Name, NameGiven: n.Job.Named, Attributes: n.Look.Attrs,
+		Number: rec.NumberFor(n.Look().Owner.Generation), State: statestore.Live, Slot: n.Slot, Kind: n.Spec.Type, Location: n.Access.Place,
+		Identity: n.Look().Identity, Name: n.Job.Name, NameGiven: n.Job.Named, Attributes: n.Look().Attrs,
 		Written: time.Now(), // it was seen: absent soon after is not gone
 		Dev:     dev,
 	})

@@ -31,7 +31,7 @@ func (g *holding) guardAll(ctx context.Context, all []*plan.Node) {
 			g.Refuse(n, err)
 			continue
 		}
-		holds := n.Look.Holds
+		holds := n.Look().Holds
 		if holds {
 			by, only := g.heldByPlan(ctx, n, deleted)
 			n.Holding, holds = by, !only
@@ -72,7 +72,7 @@ func (g *holding) heldByPlan(ctx context.Context, n *plan.Node, deleted map[stat
 		return nil, false
 	}
 	job := *n.Job
-	job.ID, job.Last = n.Look.Identity, n.Look.Attrs
+	job.ID, job.Last = n.Look().Identity, n.Look().Attrs
 	return g.heldBy(ctx, kind, &job, deleted)
 }
 

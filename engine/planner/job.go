@@ -44,7 +44,7 @@ func (j *Jobs) DeclaredJob(ctx context.Context, n *plan.Node, t Target) (*reconc
 	if err != nil {
 		return nil, err
 	}
-	if err := j.budget.Hold(n.Address, resolved.Tree); err != nil {
+	if n.Size, err = j.budget.Hold(n.Size, resolved.Tree); err != nil {
 		return nil, err
 	}
 	o := graph.Options{}

@@ -143,7 +143,7 @@ func inPlace(n *plan.Node, line *plan.Planned) []operation.Operation {
 			case operation.Set, operation.Unset, operation.Release:
 				all = append(all, o)
 			case operation.Retag:
-				for _, step := range n.Look.Steps {
+				for _, step := range n.Look().Steps {
 					all = append(all, operation.Operation{Call: step.Call, Path: step.Path})
 				}
 			}
@@ -239,11 +239,11 @@ func (x *needing) names(n *plan.Node) []string {
 	case object == nil:
 		return []string{anyName}
 	case object.Naming == nil || object.Named:
-		return x.namesOf(n, n.Look.Identity)
+		return x.namesOf(n, n.Look().Identity)
 	case live != nil && n.Plan != nil && (n.Plan.Action == plan.Replace || n.Plan.Action == plan.Create):
 		return append(x.namesOf(n, live.Identity), x.slot(n, x.work.freeSlot(n)))
 	case live != nil || n.Spec.Lists:
-		return x.namesOf(n, n.Look.Identity)
+		return x.namesOf(n, n.Look().Identity)
 	}
 	var names []string
 	for slot := range adopt.Slots {
@@ -281,8 +281,8 @@ func (x *needing) namesOf(n *plan.Node, identity string) []string {
 // allProps are those declared, with references in them, and those in state.
 func (x *needing) allProps(n *plan.Node) []map[string]any {
 	var all []map[string]any
-	if object := n.Object(); object != nil && object.Props != nil {
-		all = append(all, object.Props)
+	if n.Decl != nil && n.Object() != nil {
+		all = append(all, x.work.declares(x.ctx)(n))
 	}
 	if n.Entry != nil && n.Entry.Props != nil {
 		all = append(all, n.Entry.Props)

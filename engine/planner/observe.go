@@ -87,7 +87,7 @@ func (o *observer) lookAhead(ctx context.Context, declared, undeclared []*plan.N
 		if n.Err != nil || n.Spec.Recorded || n.Files != plan.FilesKnown {
 			continue
 		}
-		if g := n.Present(); len(n.Uses) == 0 || g != nil && !g.Begun() && (g.Identity != "" || plan.IsKnown(g.Name)) {
+		if g := n.Present(); len(n.Uses()) == 0 || g != nil && !g.Begun() && (g.Identity != "" || plan.IsKnown(g.Name)) {
 			ahead = append(ahead, n)
 		}
 	}
@@ -95,10 +95,10 @@ func (o *observer) lookAhead(ctx context.Context, declared, undeclared []*plan.N
 	all := slices.Concat(single, undeclared)
 	Parallel(len(all), Lookers, func(i int) { o.lookAt(ctx, all[i]) })
 	for _, n := range ahead {
-		if n.Err != nil || n.Look.Absent || n.Entry.Live() == nil || n.ReplacedWhole() {
+		if n.Err != nil || n.Look().Absent || n.Entry.Live() == nil || n.ReplacedWhole() {
 			continue
 		}
-		n.Attrs = n.Look.Attrs // for those that come before it through an opened cycle, until it is classified
+		n.Attrs = n.Look().Attrs // for those that come before it through an opened cycle, until it is classified
 	}
 }
 
@@ -138,9 +138,9 @@ func (o *observer) lookGroup(ctx context.Context, nodes []*plan.Node) {
 	defer cancel()
 	looks, errs := nodes[0].Kind.LookMany(many, jobs)
 	for i, n := range of {
-		n.Job, n.Look, n.Err = jobs[i], looks[i], errs[i]
+		n.Job, n.Err = jobs[i], n.Saw(looks[i], errs[i])
 		if n.Err != nil && jobs[i].Cloud != nil && jobs[i].Cloud.Classify(n.Err).Retries() {
-			n.Look, n.Err = observe.See(ctx, n.Kind, n.Job)
+			n.Err = n.Saw(observe.See(ctx, n.Kind, n.Job))
 		}
 	}
 }
@@ -154,7 +154,7 @@ func (o *observer) lookAt(ctx context.Context, n *plan.Node) {
 	defer readingOf(ctx, n)()
 	defer func() { n.Err = o.lookNamed(ctx, n) }()
 	if n.Decl != nil && n.Entry.Live() == nil && n.Entry.Candidate() != nil {
-		if n.Err = o.lookBegun(ctx, n); n.Err != nil || n.Look.NotYet {
+		if n.Err = o.lookBegun(ctx, n); n.Err != nil || n.Look().NotYet {
 			return
 		}
 	}
@@ -170,10 +170,10 @@ func (o *observer) lookAt(ctx context.Context, n *plan.Node) {
 			return
 		}
 		if n.Job = job; !Findable(job) {
-			n.Look = reconcile.Look{Absent: true} // it was begun, and what it goes by is not known yet: it is looked for once it is
+			n.SetLook(reconcile.Look{Absent: true}) // it was begun, and what it goes by is not known yet: it is looked for once it is
 			return
 		}
-		n.Look, n.Err = observe.See(ctx, n.PresentKind(o.Catalog), job)
+		n.Err = n.Saw(observe.See(ctx, n.PresentKind(o.Catalog), job))
 	}
 }
 
@@ -205,7 +205,7 @@ func (o *observer) lookLeftover(ctx context.Context, n *plan.Node) error {
 		return nil
 	}
 	if o.NeverBegan(g) {
-		n.Look = reconcile.Look{Absent: true}
+		n.SetLook(reconcile.Look{Absent: true})
 		return nil
 	}
 	a, err := o.Cloud.At(ctx, n.Address, n.Entry, g)
@@ -214,11 +214,11 @@ func (o *observer) lookLeftover(ctx context.Context, n *plan.Node) error {
 	}
 	n.Access = a
 	if n.Spec.Recorded {
-		n.Look = reconcile.Look{Identity: g.Identity, Attrs: g.Attributes}
+		n.SetLook(reconcile.Look{Identity: g.Identity, Attrs: g.Attributes})
 		return nil
 	}
 	n.Job = o.RecordedJob(n, a, g)
-	if n.Look, err = observe.See(ctx, n.Kind, n.Job); FailsToRead(ctx, err) {
+	if err = n.Saw(observe.See(ctx, n.Kind, n.Job)); FailsToRead(ctx, err) {
 		return &plan.UnreadError{Err: err}
 	}
 	return err
@@ -349,10 +349,10 @@ func (o *observer) unobserved(ctx context.Context, n *plan.Node) {
 		}
 	}
 	if g == nil {
-		n.Look = reconcile.Look{Absent: true}
+		n.SetLook(reconcile.Look{Absent: true})
 		return
 	}
-	n.Look = reconcile.Look{Identity: g.Identity, Attrs: g.Attributes, Absent: g.Identity == "" && g.State == statestore.Candidate}
+	n.SetLook(reconcile.Look{Identity: g.Identity, Attrs: g.Attributes, Absent: g.Identity == "" && g.State == statestore.Candidate})
 }
 
 // FailsToRead reports an error of reading itself: nobody asked to stop meanwhile.

@@ -182,13 +182,12 @@ func (w *Draft) planBeside(ctx context.Context, rec *state.Entry, things []*obse
 		rec.Generations = append(rec.Generations, g)
 		n.Plan.Kind, n.Plan.Action, n.Plan.Identity, n.Plan.Generation, n.Plan.Place = f.Kind, plan.Delete, f.Identity, g.Number, g.Location
 		n.Job = w.RecordedJob(n, f.Way, g)
-		var err error
-		if n.Look, err = observe.See(ctx, n.Kind, n.Job); err != nil {
+		if err := n.Saw(observe.See(ctx, n.Kind, n.Job)); err != nil {
 			w.Block(n, err)
 			return
 		}
 		w.leftovers().ClassifyDelete(n, g)
-		if w.guarding().Guard(n, n.Look.Holds); n.Plan.Action == plan.Blocked {
+		if w.guarding().Guard(n, n.Look().Holds); n.Plan.Action == plan.Blocked {
 			return
 		}
 	}

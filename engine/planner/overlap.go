@@ -92,7 +92,7 @@ func (o *overlaps) part(ctx context.Context, n *plan.Node, p reconcile.Part) {
 
 // whole is the declared resource that another one becomes a part of: by a reference, or by the name.
 func (o *overlaps) whole(ctx context.Context, n *plan.Node, p reconcile.Part) *plan.Node {
-	for _, u := range n.Uses {
+	for _, u := range n.Uses() {
 		if other := o.Nodes[u.Ref.Address]; u.At == p.Prop && other != nil && other.Spec.Type == p.Kind {
 			return other
 		}

@@ -61,7 +61,7 @@ func (w *Draft) makePlan(ctx context.Context, doc *plan.Plan) (*plan.Plan, error
 	if err := BetweenStages(ctx, w); err != nil {
 		return nil, err
 	}
-	w.shedGenerations()
+	w.shedRows()
 	w.enter()
 	if err := w.Check(w.Records, w.Stage); err != nil {
 		return nil, err
@@ -246,8 +246,8 @@ func (w *Draft) document(ctx context.Context, p *plan.Plan, o outcome, digest fu
 	p.OutputChanges = w.Outputs().changes(ctx, p.Acts())
 	p.Summary.OutputsChanged = len(p.OutputChanges)
 	p.Warnings = slices.Concat(
-		plan.UnfollowedWarnings(w.Declared), w.discovered.retained(), plan.StoreWarnings(o.strangers), plan.RenameHints(w.Leftover, w.Declared), plan.KeptWarnings(o.left),
-		plan.IdleWarnings(w.Policy.PlanOptions, w.Declared, w.Leftover),
+		plan.UnfollowedWarnings(w.Declared), w.discovered.retained(), plan.StoreWarnings(o.strangers),
+		plan.RenameHints(w.Leftover, w.Declared, w.declares(ctx)), plan.KeptWarnings(o.left), plan.IdleWarnings(w.Policy.PlanOptions, w.Declared, w.Leftover),
 	)
 	w.Planner.Warm.planned(p, w.Index)
 	p.Violations = violations(p, w.Graph.Funcs.Policies)

@@ -127,14 +127,14 @@ func (x *Program) refer(ctx context.Context, n *plan.Node, job *reconcile.Job, t
 	} else if n.Props, err = x.template(ctx, declared, tokens); err != nil {
 		return []error{err}
 	}
-	n.Uses = n.Props.Refs()
+	uses := n.Uses()
 	var errs []error
 	switch {
 	case n.Was != nil: // it was deployed like this: what is wrong with it now is said where it is looked at
 		n.Needs = n.Was.Needs
 	case n.Decl != nil:
 		o := &n.Decl.Options
-		n.Needs = slices.Grow(n.Needs, len(n.Uses)+len(o.DependsOn))
+		n.Needs = slices.Grow(n.Needs, len(uses)+len(o.DependsOn))
 		for _, a := range o.DependsOn {
 			if _, ok := x.Nodes[a]; !ok {
 				errs = append(errs, fmt.Errorf("dependsOn: nothing is declared as %q", a))
@@ -146,8 +146,8 @@ func (x *Program) refer(ctx context.Context, n *plan.Node, job *reconcile.Job, t
 			errs = append(errs, err)
 		}
 	}
-	x.refersTo(n.Uses)
-	for _, u := range n.Uses {
+	x.refersTo(uses)
+	for _, u := range uses {
 		n.Needs = append(n.Needs, u.Ref.Address)
 	}
 	slices.Sort(n.Needs)

@@ -3,6 +3,7 @@ package planner
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/athanor-dev/athanor/engine/plan"
 	"github.com/athanor-dev/athanor/reconcile/token"
@@ -12,6 +13,18 @@ import (
 // Resolve puts values in the place of a resource's references, as far as they are known.
 func (x *Program) Resolve(ctx context.Context, t *token.Template) (token.Resolved, error) {
 	return x.resolveWas(ctx, t, nil)
+}
+
+// declares returns the declared props of a node with references resolved, as far as they are known now.
+func (x *Program) declares(ctx context.Context) func(*plan.Node) map[string]any {
+	return func(n *plan.Node) map[string]any {
+		resolved, err := x.Resolve(ctx, n.Props)
+		if err != nil {
+			return nil
+		}
+		props, _ := resolved.Tree.(map[string]any)
+		return props
+	}
 }
 
 // resolveWas resolves references to the nodes of was by the attributes of older objects of theirs: an object without a state
@@ -44,7 +57,7 @@ func (x *Program) value(ref token.Ref) (token.Value, error) {
 	n.Mu.Lock()
 	defer n.Mu.Unlock()
 	first, below := ref.Path.First()
-	if n.Attrs == nil || n.Unknown || below && n.Moving[first.Key] {
+	if n.Attrs == nil || n.Unknown || below && slices.Contains(n.Moving, first.Key) {
 		return token.Value{Unknown: true}, nil
 	}
 	var v any = n.Attrs

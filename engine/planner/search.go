@@ -14,6 +14,7 @@ import (
 	"github.com/athanor-dev/athanor/engine/observe"
 	"github.com/athanor-dev/athanor/engine/plan"
 	"github.com/athanor-dev/athanor/engine/state"
+	"github.com/athanor-dev/athanor/engine/values"
 	"github.com/athanor-dev/athanor/reconcile"
 	"github.com/athanor-dev/athanor/reconcile/token"
 	"github.com/athanor-dev/athanor/reconcile/tree"
@@ -148,7 +149,7 @@ func (w *Draft) searchOf(program *Graph) *search {
 	basis.Index, basis.Owners = &index, &state.Owners{}
 	inside.Basis, inside.Graph = &basis, g
 	inside.reset()
-	jobs.Program = &inside
+	jobs.Program, jobs.budget = &inside, &values.Budget{}
 	inner := &Draft{
 		Planner: w.Planner, Policy: w.Policy, program: g, Stored: &Stored{Snap: w.Snap, lost: true}, DevRules: w.DevRules, Chosen: &plan.Chosen{}, drift: &plan.Drift{}, Gate: w.Gate,
 		observer: &observer{&finder{Jobs: &jobs, Slots: &state.Slots{}, fresh: true, take: w.take}}, Refusals: &plan.Refusals{Masks: w.Redact}, abroad: w.abroad,
@@ -340,8 +341,8 @@ func (s *search) declared(ctx context.Context) {
 				s.failed[n.Address] = n.Err
 			case n.Spec.Recorded:
 				compute(ctx, n)
-			case !n.Look.Absent && adopt.Judge(s.w.Evidence(n, n.Job, n.Look, nil)).Verdict == adopt.Ours:
-				n.Attrs = n.Look.Attrs
+			case !n.Look().Absent && adopt.Judge(s.w.Evidence(n, n.Job, *n.Look(), nil)).Verdict == adopt.Ours:
+				n.Attrs = n.Look().Attrs
 				rec := Recovered(n, s.w.Nodes, s.w.FindsOwn())
 				rec.Needs = s.needs(n)
 				s.found[n.Address] = rec

@@ -21,6 +21,8 @@ type Stored struct {
 	Records map[string]*state.Entry
 	Moved   map[string]string
 	Damaged map[string]error
+	// NeededBefore are the needs of rows that have any, as they were before the plan.
+	NeededBefore map[string][]string
 	// lost: there are no entries, and the stage was deployed before.
 	lost bool
 }
@@ -58,16 +60,20 @@ func (s *Stored) shed() {
 	}
 }
 
-// shedGenerations lets go of the generations of rows whose entries have them, but for those that were condemned before.
-func (s *Stored) shedGenerations() {
-	for addr := range s.Records {
-		row, there := s.Snap.Rows[addr]
-		condemned := func(g statestore.Generation) bool { return g.State == statestore.Condemned }
-		if there && !slices.ContainsFunc(row.Generations, condemned) {
-			row.Generations = nil
-			s.Snap.Rows[addr] = row
+// shedRows lets go of the rows whose entries have what they say, but for those of which something was condemned before, and of
+// all rows keeps what they needed.
+func (s *Stored) shedRows() {
+	condemned := func(g statestore.Generation) bool { return g.State == statestore.Condemned }
+	rows, needs := map[string]statestore.Row{}, map[string][]string{}
+	for addr, row := range s.Snap.Rows {
+		if len(row.Needs) > 0 {
+			needs[addr] = row.Needs
+		}
+		if s.Records[addr] == nil || slices.ContainsFunc(row.Generations, condemned) {
+			rows[addr] = row
 		}
 	}
+	s.Snap.Rows, s.NeededBefore = rows, needs
 }
 
 // Relocate moves entries to other addresses, all at once, so that two of them may change places.

@@ -144,14 +144,14 @@ func (s *scanning) kinds() error {
 // planned takes over what planning found for declared addresses, and what it discovered.
 func (s *scanning) planned(ctx context.Context) {
 	for _, n := range s.w.Declared {
-		if n.Entry.Live() != nil || n.Look.Absent || n.Look.Identity == "" || n.Spec.Recorded || n.Job == nil {
+		if n.Entry.Live() != nil || n.Look().Absent || n.Look().Identity == "" || n.Spec.Recorded || n.Job == nil {
 			continue
 		}
-		t := thing(n.Spec, n.Access, n.Look, adopt.Judge(s.w.Evidence(n, n.Job, n.Look, nil)))
+		t := thing(n.Spec, n.Access, *n.Look(), adopt.Judge(s.w.Evidence(n, n.Job, *n.Look(), nil)))
 		t.Name, t.Address, t.Declared = n.Job.Name, n.Address, true
-		if slices.Contains(s.o.Describe, n.Address) || s.asked(reconcile.Found{Identity: t.Identity, Name: t.Name}, n.Look) {
-			s.describe(n.Kind, n.Job, n.Look, &t)
-			for _, step := range n.Look.Steps {
+		if slices.Contains(s.o.Describe, n.Address) || s.asked(reconcile.Found{Identity: t.Identity, Name: t.Name}, *n.Look()) {
+			s.describe(n.Kind, n.Job, *n.Look(), &t)
+			for _, step := range n.Look().Steps {
 				t.Differs = append(t.Differs, step.Path)
 			}
 		}

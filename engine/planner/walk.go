@@ -140,7 +140,7 @@ func (k *walk) compare(ctx context.Context, n *plan.Node) error {
 		k.lookAt(ctx, n)
 		return n.Err
 	}
-	if n.Current || len(n.Uses) == 0 && n.Files == plan.FilesKnown || n.ReplacedWhole() {
+	if n.Current || len(n.Uses()) == 0 && n.Files == plan.FilesKnown || n.ReplacedWhole() {
 		n.Current = false
 		return nil
 	}
@@ -157,11 +157,10 @@ func (k *walk) compare(ctx context.Context, n *plan.Node) error {
 		job.ID, job.Name, job.Named = n.Job.ID, n.Job.Name, n.Job.Named
 	}
 	n.Job = job
-	if n.Look.Absent {
+	if n.Look().Absent {
 		return nil
 	}
-	n.Look, err = n.Kind.Compare(job, n.Look)
-	return err
+	return n.Saw(n.Kind.Compare(job, *n.Look()))
 }
 
 // askAbroad reads the owners of objects in other stages where the decision goes by them.
@@ -175,7 +174,7 @@ func (k *walk) askAbroad(ctx context.Context, n *plan.Node) error {
 // compute finds out what a thing that is kept in the record alone will be, as far as that needs no call: a random
 // value is known before it is recorded, and so is what is made of it. What nobody refers to is not computed.
 func compute(ctx context.Context, n *plan.Node) {
-	if !n.Spec.Recorded || n.Spec.Rerun || n.Entry != nil || !n.Look.Absent || n.Job == nil || len(n.Job.Unknown) > 0 {
+	if !n.Spec.Recorded || n.Spec.Rerun || n.Entry != nil || !n.Look().Absent || n.Job == nil || len(n.Job.Unknown) > 0 {
 		return
 	}
 	if !n.Referred {
@@ -208,9 +207,9 @@ func (k *walk) consult(ctx context.Context, n *plan.Node) {
 	switch {
 	case n.Err != nil:
 		k.decides.Block(n, n.Err)
-	case n.Look.Absent:
+	case n.Look().Absent:
 		compute(ctx, n)
-	case adopt.Judge(k.Evidence(n, n.Job, n.Look, n.Present())).Verdict == adopt.Ours:
-		n.Attrs, n.Unknown, n.Plan.Identity = n.Look.Attrs, false, n.Look.Identity
+	case adopt.Judge(k.Evidence(n, n.Job, *n.Look(), n.Present())).Verdict == adopt.Ours:
+		n.Attrs, n.Unknown, n.Plan.Identity = n.Look().Attrs, false, n.Look().Identity
 	}
 }

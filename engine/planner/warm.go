@@ -144,7 +144,7 @@ func digestOf(values ...any) string {
 
 // readKey tells reads apart; "" for one that other resources or another stack's outputs decide.
 func readKey(n *plan.Node) string {
-	if len(n.Uses)+len(n.Props.Outputs()) > 0 {
+	if len(n.Uses())+len(n.Props.Outputs()) > 0 {
 		return ""
 	}
 	return digestOf(n.Read.Kind, n.Read.ID, n.Read.Settings, n.Read.Query)

@@ -50,16 +50,20 @@ func (s *Slots) Occupy(birth, kind string, n int, by string) {
 	s.taken[slot{birth, kind, n}] = by
 }
 
-// Take gives an entry the lowest slot that neither it nor another entry of the same birth address has.
-func (s *Slots) Take(rec *Entry, kind string) (int, error) {
+// Take gives an entry the lowest slot that neither it nor another entry of the same birth address has. What is kept in state alone
+// has no generated name, and shares its slots with nobody.
+func (s *Slots) Take(rec *Entry, kind string, stateOnly bool) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for n := range adopt.Slots {
 		own := slices.ContainsFunc(rec.Generations, func(g *Generation) bool { return g.Slot == n && !g.NameGiven })
-		if by := s.taken[slot{rec.Birth, kind, n}]; own || by != "" && by != rec.Address {
+		by := s.taken[slot{rec.Birth, kind, n}]
+		switch {
+		case own || by != "" && by != rec.Address:
 			continue
+		case !stateOnly:
+			s.taken[slot{rec.Birth, kind, n}] = rec.Address
 		}
-		s.taken[slot{rec.Birth, kind, n}] = rec.Address
 		return n, nil
 	}
 	return 0, fmt.Errorf("%d objects of this address wait for their deletion; one must be deleted before another can be created", adopt.Slots)

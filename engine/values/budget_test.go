@@ -9,15 +9,20 @@ import (
 func TestBudget(t *testing.T) {
 	var b Budget
 	long := map[string]any{"text": strings.Repeat("x", 20<<20)}
+	took := map[string]int{}
+	hold := func(address string, props any) (err error) {
+		took[address], err = b.Hold(took[address], props)
+		return err
+	}
 	for _, address := range []string{"a", "b", "c", "a", "b", "c"} {
-		if err := b.Hold(address, long); err != nil {
+		if err := hold(address, long); err != nil {
 			t.Errorf("%s: %v", address, err)
 		}
 	}
-	if err := b.Hold("d", long); err == nil || !strings.Contains(err.Error(), "64 MiB") {
+	if err := hold("d", long); err == nil || !strings.Contains(err.Error(), "64 MiB") {
 		t.Errorf("more than all may take: %v", err)
 	}
-	if err := b.Hold("d", nil); err != nil {
+	if err := hold("d", nil); err != nil {
 		t.Errorf("less again: %v", err)
 	}
 }

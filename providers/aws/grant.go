@@ -82,7 +82,7 @@ func (u KeyUse) Grant(to Grantee, key string, actions []string) {
 
 // keyOf is how a policy names a key: by its resource, or by an alias. A reference to an ARN is one, any other is to an id.
 func keyOf(key string) (resource, alias string) {
-	if uses, err := token.Refs(key); err == nil && len(uses) == 1 && token.Show(key) == token.Show(token.Plain.Ref(uses[0].Ref)) {
+	if uses, err := token.Refs(key); err == nil && len(uses) == 1 && token.Show(key) == token.Show(token.Plain.Ref(*uses[0].Ref)) {
 		if strings.HasSuffix(strings.ToLower(string(uses[0].Ref.Path)), "arn") {
 			return key, ""
 		}

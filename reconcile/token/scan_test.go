@@ -231,7 +231,7 @@ func TestCanonicalRefsSecrets(t *testing.T) {
 		t.Errorf("have %v", plain)
 	}
 	uses, err := Refs(plain)
-	want := []Use{{Ref{Address: "c", Path: "z"}, "a"}, {Ref{Address: "a", Path: "y"}, "b[0]"}, {Ref{Address: "d", Path: "k"}, ""}}
+	want := []Use{{&Ref{Address: "c", Path: "z"}, "a"}, {&Ref{Address: "a", Path: "y"}, "b[0]"}, {&Ref{Address: "d", Path: "k"}, ""}}
 	if err != nil || !reflect.DeepEqual(uses, want) {
 		t.Errorf("have %v, %v", uses, err)
 	}

@@ -92,8 +92,13 @@ func Literal(v any, secret map[tree.Path]bool) *Template {
 }
 
 // Refs are all references, in tree order, with those inside JSON, URLs and inputs of functions; At is the path of the
-// string in the tree.
-func (t *Template) Refs() []Use { return t.refs }
+// string in the tree. A nil template has none.
+func (t *Template) Refs() []Use {
+	if t == nil {
+		return nil
+	}
+	return t.refs
+}
 
 // Secrets are the names of the secrets that are used, each once, in tree order.
 func (t *Template) Secrets() []string {
@@ -123,15 +128,19 @@ func Refs(v any) ([]Use, error) {
 type parser struct {
 	*Parser
 	at      tree.Trail
-	count   int    // of references
-	few     [8]Use // the first of them
-	more    []Use  // all others
+	here    tree.Path // of the string that is read, made for its first reference
+	count   int       // of references
+	few     [8]Use    // the first of them
+	more    []Use     // all others
 	secrets []string
 	outputs []Output
 }
 
-func (p *parser) use(r Ref) {
-	u := Use{Ref: r, At: p.at.Path()}
+func (p *parser) use(r *Ref) {
+	if p.here == "" {
+		p.here = p.at.Path()
+	}
+	u := Use{Ref: r, At: p.here}
 	if p.count < len(p.few) {
 		p.few[p.count] = u
 	} else {
@@ -234,6 +243,7 @@ func (p *parser) parts(s string) ([]Part, error) {
 	if err != nil {
 		return nil, &Error{Path: p.at.Path(), Err: err}
 	}
+	p.here = ""
 	for _, part := range parts {
 		if part.Expr != nil {
 			p.note(part.Expr)
@@ -246,7 +256,7 @@ func (p *parser) parts(s string) ([]Part, error) {
 func (p *parser) note(e *Expr) {
 	switch {
 	case e.Op == OpRef:
-		p.use(e.Ref)
+		p.use(&e.Ref)
 	case e.Op == OpSecret && !slices.Contains(p.secrets, e.Name):
 		p.secrets = append(p.secrets, e.Name)
 	case e.Op == OpStack:

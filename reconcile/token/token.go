@@ -85,9 +85,9 @@ type Part struct {
 	Expr *Expr
 }
 
-// Use is a reference and where it stands.
+// Use is a reference and where it stands. Equal references of what one [Parser] has read are one object, which nobody changes.
 type Use struct {
-	Ref Ref
+	Ref *Ref
 	At  tree.Path
 }
 

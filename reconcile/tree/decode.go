@@ -7,6 +7,7 @@ import (
 	"strings"
 	"unicode/utf16"
 	"unicode/utf8"
+	"unique"
 )
 
 // maxDepth bounds how deep a document may nest, so that a hostile one cannot use up the stack.
@@ -56,6 +57,8 @@ type decoder struct {
 	s     string
 	at    int
 	exact bool
+	// apart: what is read shares no memory with the document, of which little is kept. Names of entries share it with each other.
+	apart bool
 	err   *SyntaxError
 	// elements of the lists that are open, so that each list is made once and of its own size.
 	elements []any
@@ -98,6 +101,9 @@ func (d *decoder) value(depth int) (any, bool) {
 		return d.list(depth)
 	case c == '"':
 		s, ok := d.text()
+		if d.apart {
+			s = strings.Clone(s)
+		}
 		return s, ok
 	case c == '-' || '0' <= c && c <= '9':
 		return d.number()
@@ -125,6 +131,9 @@ func (d *decoder) object(depth int) (any, bool) {
 			return false
 		}
 		v, ok := d.value(depth + 1)
+		if d.apart {
+			name = unique.Make(name).Value()
+		}
 		m[name] = v
 		return ok
 	})

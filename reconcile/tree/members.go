@@ -6,7 +6,7 @@ import "fmt"
 // each member it calls visit, names rising, which reads what it wants of it. A document whose names do not rise, or that
 // is no object, is an error: a *SyntaxError. Visit may have been called before that is known.
 func Members(data []byte, visit func(name string, m Member)) error {
-	d := decoder{s: string(data)}
+	d := decoder{s: string(data), apart: true}
 	d.space()
 	d.visit(0, visit)
 	return d.end()

@@ -58,6 +58,31 @@ func TestReadingMakesNothing(t *testing.T) {
 	}
 }
 
+// TestIdentityBeforeTheFile: a store knows the identity that its file will have, so that what is planned before the first run has
+// it, and is not planned again.
+func TestIdentityBeforeTheFile(t *testing.T) {
+	s, err := Open(filepath.Join(t.TempDir(), "state.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, err := s.ID(t.Context())
+	if err != nil || before == "" {
+		t.Fatalf("identity %q, %v", before, err)
+	}
+	if _, err := s.Acquire(t.Context(), stage, statestore.Claim{Run: "r1"}); err != nil {
+		t.Fatal(err)
+	}
+	again, err := Open(s.Path())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, opened := range []*Store{s, again} {
+		if id, err := opened.ID(t.Context()); id != before || err != nil {
+			t.Errorf("identity %q, and %q before there was a file, %v", id, before, err)
+		}
+	}
+}
+
 func TestReadingChangesNothing(t *testing.T) {
 	s, _ := written(t)
 	before, err := os.ReadFile(s.Path())

@@ -7,6 +7,7 @@ package bolt
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"io/fs"
 	"path/filepath"
@@ -41,7 +42,8 @@ var _ statestore.Folders = (*Store)(nil)
 type Option func(*Store)
 
 // WithID says which identity the store gets when its file is made: a remembered one, so that a file
-// that was lost does not become another store. Without it, or when it gives an empty one, a random identity is made.
+// that was lost does not become another store. When it gives an empty one a random identity is made, which nobody knows before the
+// file. Without it a random identity is made as soon as the store is asked for it.
 func WithID(id func() string) Option { return func(s *Store) { s.id = id } }
 
 // WithPatience sets how long a transaction waits for the lock of the file while other processes read or
@@ -63,7 +65,7 @@ func Open(path string, options ...Option) (*Store, error) {
 	}
 	s := &Store{
 		path:     path,
-		id:       func() string { return "" },
+		id:       sync.OnceValue(rand.Text),
 		patience: 10 * time.Second,
 		// The hash map and the array are equally fast at the sizes that a state file reaches (see the
 		// benchmarks); the map stays fast when a long history leaves many free pages.

@@ -97,8 +97,8 @@ func (m *measured) stacks() (lines []string) {
 		}
 		if lines == nil {
 			lines = []string{
-				"| stack | phase | wall | cpu | peak | commits | calls | state file | OpenTofu / ours: wall, cpu, memory, file |",
-				"|---|---|---|---|---|---|---|---|---|",
+				"| stack | phase | wall | cpu | peak | allocated | commits | calls | state file | OpenTofu / ours: wall, cpu, allocated, file |",
+				"|---|---|---|---|---|---|---|---|---|---|",
 			}
 		}
 		stack := rest[0] + " " + thousands(rest[1])
@@ -107,9 +107,9 @@ func (m *measured) stacks() (lines []string) {
 		} else {
 			last = stack
 		}
-		lines = append(lines, fmt.Sprintf("| %s | %s | %s | %s | %s | %s | %s | %s | %s |", stack, rest[2],
-			duration(metrics["ms"]), duration(metrics["cpu-ms"]), unit(metrics, "MiB"), count(metrics, "commits"), count(metrics, "calls"),
-			unit(metrics, "file-KB"), ratios(metrics, "tofu/ms", "tofu/cpu-ms", "tofu/MiB", "tofu/file")))
+		lines = append(lines, fmt.Sprintf("| %s | %s | %s | %s | %s | %s | %s | %s | %s | %s |", stack, rest[2],
+			duration(metrics["ms"]), duration(metrics["cpu-ms"]), unit(metrics, "MiB"), unit(metrics, "anon-MiB"), count(metrics, "commits"), count(metrics, "calls"),
+			unit(metrics, "file-KB"), ratios(metrics, "tofu/ms", "tofu/cpu-ms", "tofu/anon-MiB", "tofu/file")))
 	})
 	return lines
 }
@@ -131,12 +131,13 @@ func (m *measured) plans() (lines []string) {
 func (m *measured) starts() (lines []string) {
 	m.under("Start", func(rest []string, metrics map[string]float64) {
 		if lines == nil {
-			lines = []string{"| start | wall | cpu | peak |", "|---|---|---|---|"}
+			lines = []string{"| start | wall | cpu | peak | allocated |", "|---|---|---|---|---|"}
 		}
-		lines = append(lines, fmt.Sprintf("| `%s` | %s | %s | %s |", rest[0], duration(metrics["ms"]), duration(metrics["cpu-ms"]), unit(metrics, "MiB")))
+		lines = append(lines, fmt.Sprintf("| `%s` | %s | %s | %s | %s |", rest[0],
+			duration(metrics["ms"]), duration(metrics["cpu-ms"]), unit(metrics, "MiB"), unit(metrics, "anon-MiB")))
 	})
 	if ms, ok := m.metrics["FirstLine"]["ms/first-line"]; ok && lines != nil {
-		lines = append(lines, fmt.Sprintf("| `plan` at a terminal, to its first line | %s | | |", duration(ms)))
+		lines = append(lines, fmt.Sprintf("| `plan` at a terminal, to its first line | %s | | | |", duration(ms)))
 	}
 	return lines
 }
@@ -330,11 +331,7 @@ func unit(metrics map[string]float64, name string) string {
 	if !ok {
 		return ""
 	}
-	_, name, found := strings.Cut(name, "-")
-	if !found {
-		name = "MiB"
-	}
-	return significant(value) + " " + name
+	return significant(value) + " " + name[strings.LastIndex(name, "-")+1:]
 }
 
 func count(metrics map[string]float64, name string) string {
