@@ -85,7 +85,7 @@ func (s *Service) readRule(ctx context.Context, stage statestore.Stage) (rule st
 			return err
 		}
 		return json.Unmarshal(data, &rule)
-	})
+	}, ruleKey(stage))
 	return rule, err
 }
 

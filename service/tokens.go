@@ -201,7 +201,7 @@ func (t *Tokens) change(ctx context.Context, id string, change func(*apiToken) b
 			return false, err
 		}
 		return true, putToken(f, token)
-	})
+	}, id)
 }
 
 func getToken(f statestore.Folder, id string) (*apiToken, error) {
@@ -300,7 +300,7 @@ func (t *Tokens) read(ctx context.Context, id string) (*knownToken, error) {
 	err := t.store.ReadFolder(ctx, tokensFolder, func(f statestore.Folder) (err error) {
 		known.token, err = getToken(f, id)
 		return err
-	})
+	}, id)
 	if errors.Is(err, ErrNoToken) {
 		return &knownToken{}, nil // not remembered: guesses must not fill the memory
 	}
@@ -312,7 +312,11 @@ func (t *Tokens) read(ctx context.Context, id string) (*knownToken, error) {
 	}
 	if now.Sub(known.token.LastUsed) > usedEvery && known.token.Revoked.IsZero() {
 		// Best effort: a use that is not noted stops nobody.
-		_ = t.change(ctx, id, func(token *apiToken) bool { token.LastUsed = now.UTC().Truncate(time.Second); return true })
+		_ = t.change(ctx, id, func(token *apiToken) bool {
+			noted := now.Sub(token.LastUsed) <= usedEvery // by another request
+			token.LastUsed = now.UTC().Truncate(time.Second)
+			return !noted
+		})
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
