@@ -173,6 +173,25 @@ func (t *Tokens) List(ctx context.Context) ([]wire.Token, error) {
 	return all, err
 }
 
+// otherAdmin reports whether somebody else has a good token with the role admin on a stage.
+func (t *Tokens) otherAdmin(ctx context.Context, me identity, stage statestore.Stage) (found bool, err error) {
+	now := t.now()
+	err = t.store.ReadFolder(ctx, tokensFolder, func(f statestore.Folder) error {
+		found = false
+		for _, document := range f.Documents("", "") {
+			var token apiToken
+			if json.Unmarshal(document, &token) != nil || !token.Revoked.IsZero() || !now.Before(token.Expires) {
+				continue
+			}
+			grants, err := parseGrants(token.Grants)
+			other := (&caller{token: &token}).identity()
+			found = found || err == nil && roleOn(grants, stage) >= admin && !other.same(me)
+		}
+		return nil
+	})
+	return found, err
+}
+
 // Revoke ends a token, and with it its runs and streams: at once where it is called, within seconds on other replicas.
 func (t *Tokens) Revoke(ctx context.Context, by wire.Author, id string) error {
 	name := ""
