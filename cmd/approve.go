@@ -227,19 +227,7 @@ func (a *app) requireApproval(c *cli.Context) error {
 	if err != nil || s == nil {
 		return err
 	}
-	store, err := s.service()
-	if err == nil {
-		err = store.SetRule(c.Context, s.stage, wire.StageRule{Approval: on == "on"})
-	}
-	if err != nil {
-		return err
-	}
-	if a.asJSON {
-		a.json(map[string]any{"type": "rule", "stack": s.stage.Stack, "stage": s.stage.Name, "approval": on == "on"})
-		return nil
-	}
-	fmt.Fprintf(a.out, "%s: approval is %s\n", s.stage, on)
-	return nil
+	return s.setRule(c.Context, wire.StageRuleChange{Approval: new(on == "on")})
 }
 
 // submittedLine is a submitted plan with --json.

@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"os"
 	"slices"
+	"strings"
 	"syscall"
 	"time"
 
@@ -32,6 +33,7 @@ It needs a certificate, unless it listens on the loopback or a proxy in front of
 token: ` + "`athanor token create --name NAME --role admin --store STORE`" + `.`,
 		UsageText: `serve --store postgres://… --listen :443 --tls-cert cert.pem --tls-key key.pem
 serve --store postgres://… --listen :8080 --behind-proxy 10.0.0.0/8
+serve --config serve.yaml --store postgres://…  issuers, webhooks and limits from a file
 serve --store bolt:state.db                    on the loopback, to try it`,
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "store", EnvVars: []string{cli.StoreVariable}, Usage: "keep state in `STORE`, bolt:PATH or postgres://…"},
@@ -42,6 +44,7 @@ serve --store bolt:state.db                    on the loopback, to try it`,
 			&cli.StringFlag{
 				Name: "master-key", Usage: "also serve the Pulumi Service API and Terraform's http backend; `KEY` (file:PATH or awskms:ARN) wraps the keys of their states",
 			},
+			&cli.StringFlag{Name: "config", Usage: "read audience, oidc, webhooks and limits from `FILE` (YAML); --oidc and --webhooks win"},
 			&cli.StringFlag{Name: "oidc", Usage: "exchange ID tokens of the issuers in `FILE` for API tokens, by its rules"},
 			&cli.StringFlag{Name: "webhooks", Usage: "tell the webhooks in `FILE` what the audit log gets, signed with $ATHANOR_WEBHOOK_SECRET"},
 			&cli.StringSliceFlag{Name: "audit-key", Usage: "sign the audit log with the Ed25519 key in `FILE` (PEM); further ones are keys of before (may be repeated)"},
@@ -73,11 +76,15 @@ func (a *app) serve(c *cli.Context) error {
 	if !ok {
 		return hint(fmt.Errorf("store %s: %w", redactURL(c.String("store")), errNoService), "serve --store postgres://… or bolt:PATH")
 	}
-	issuers, err := issuersOf(c.String("oidc"))
+	config, err := readServeConfig(c.String("config"))
 	if err != nil {
 		return err
 	}
-	hooks, err := webhooksOf(c.String("webhooks"), os.Getenv(webhookSecret))
+	issuers, err := config.issuers(c.String("oidc"), c.String("config"))
+	if err != nil {
+		return err
+	}
+	hooks, err := config.webhooks(c.String("webhooks"), c.String("config"), os.Getenv(webhookSecret))
 	if err != nil {
 		return err
 	}
@@ -87,11 +94,13 @@ func (a *app) serve(c *cli.Context) error {
 	}
 	keep := c.Duration("audit-keep")
 	if keep != 0 && keep < service.LeastAuditKept {
-		return hint(fmt.Errorf("--audit-keep %v: less than %v", keep, service.LeastAuditKept), "webhooks and exports must have been told of what goes")
+		return hint(fmt.Errorf("--audit-keep %s: less than %s", durationText(keep), durationText(service.LeastAuditKept)),
+			"webhooks and exports must have been told of what goes")
 	}
 	approvals := c.Duration("approval-ttl")
 	if approvals < time.Minute || approvals > service.MostApprovalLife {
-		return fmt.Errorf("--approval-ttl %v: a minute to %v", approvals, service.MostApprovalLife)
+		return hint(fmt.Errorf("--approval-ttl %s: an approval is good for 1m to %s", durationText(approvals), durationText(service.MostApprovalLife)),
+			"--approval-ttl 24h is the default")
 	}
 	mount := func(*service.Service) {}
 	if text := c.String("master-key"); text != "" {
@@ -117,9 +126,20 @@ func (a *app) serve(c *cli.Context) error {
 	a.interrupts.lasting()
 	a.firstToken(c, service.NewTokens(store, time.Now), issuers)
 	return a.serveOn(c.Context, listener, certificate, store, service.Settings{
-		Version: a.versionText(), Proxies: proxies, OIDC: issuers, Webhooks: hooks, AuditKeys: keys, AuditKeep: keep, ApprovalLife: approvals,
+		Version: a.versionText(), Rate: config.Limits.Rate, Burst: config.Limits.Burst, Streams: config.Limits.Streams, Proxies: proxies, OIDC: issuers, Webhooks: hooks, AuditKeys: keys, AuditKeep: keep, ApprovalLife: approvals,
 		Log: func(method, path string, err error) { a.warn("%s %s: %v", method, path, err) }, Plainly: render.Plainly,
 	}, mount)
+}
+
+// durationText is a duration as the flags take it, without units that are zero: 720h.
+func durationText(d time.Duration) string {
+	text := d.String()
+	for _, zero := range []string{"m0s", "h0m"} {
+		if strings.HasSuffix(text, zero) {
+			text = text[:len(text)-len(zero)+1]
+		}
+	}
+	return text
 }
 
 // firstToken says how somebody gets in where nobody has a token that is good, and nobody can sign in. It prints no token: what a
@@ -200,29 +220,31 @@ func readSettings(path string, into any) error {
 // webhookSecret is the variable whose value signs deliveries to webhooks.
 const webhookSecret = "ATHANOR_WEBHOOK_SECRET"
 
-// webhooksOf reads the file of webhooks; none when no file is named.
-func webhooksOf(path, secret string) ([]service.Webhook, error) {
-	if path == "" {
-		return nil, nil
+// webhooks are those of the file that --webhooks names, else those of the one of --config.
+func (s *serveConfig) webhooks(path, config, secret string) ([]service.Webhook, error) {
+	from, all := "--webhooks "+path, s.Webhooks
+	if path != "" {
+		var file struct {
+			Webhooks []service.Webhook `json:"webhooks"`
+		}
+		if err := readSettings(path, &file); err != nil {
+			return nil, fmt.Errorf("%s: %w", from, err)
+		}
+		all = file.Webhooks
+	} else {
+		from = "--config " + config
 	}
-	if secret == "" {
-		return nil, hint(fmt.Errorf("--webhooks: $%s is empty: nobody could tell a delivery from a forged one", webhookSecret),
+	if len(all) > 0 && secret == "" {
+		return nil, hint(fmt.Errorf("%s: $%s is empty: nobody could tell a delivery from a forged one", from, webhookSecret),
 			"set it to random text that receivers know too")
 	}
-	var file struct {
-		Webhooks []service.Webhook `json:"webhooks"`
-	}
-	err := readSettings(path, &file)
-	for i := range file.Webhooks {
-		file.Webhooks[i].Secret = secret
-		if err == nil {
-			err = file.Webhooks[i].Check()
+	for i := range all {
+		all[i].Secret = secret
+		if err := all[i].Check(); err != nil {
+			return nil, fmt.Errorf("%s: %w", from, err)
 		}
 	}
-	if err != nil {
-		return nil, fmt.Errorf("--webhooks %s: %w", path, err)
-	}
-	return file.Webhooks, nil
+	return all, nil
 }
 
 // issuersOf reads the file of issuers; nil when none is named.

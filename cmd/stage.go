@@ -20,9 +20,9 @@ import (
 
 func (a *app) stageCommand() *cli.Command {
 	return &cli.Command{
-		Name: "stage", Usage: "list the stages of the state store, and delete those that are over",
+		Name: "stage", Usage: "list stages, set what a service demands of one, and delete those that are over",
 		Description: "A stage is one instance of a stack, with a state of its own. The state store knows a stage once it has state or a run\nof it.",
-		Subcommands: []*cli.Command{a.stageReapCommand(), {
+		Subcommands: []*cli.Command{a.stageReapCommand(), a.stageSetCommand(), {
 			Name: "list", Usage: "list all stacks and stages of the state store", ArgsUsage: "[DIRECTORY]",
 			Description: `One line for each stage: stack, stage, status, resources in state, last run. The status is that of the state, nothing
 is read from the cloud: what changed outside athanor is found by drift. DIRECTORY is that of the project, whose

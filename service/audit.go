@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/athanor-dev/athanor/statestore"
@@ -88,22 +89,45 @@ type auditLog struct {
 	keys []ed25519.PrivateKey
 	// unsound is told why a chain is not signed any more: it was changed by something else than a service.
 	unsound func(stack string, err error)
+
+	mu     sync.Mutex
+	queues map[string]*auditQueue // by stack
 }
 
-// add appends an entry once: what is done again, because its answer was lost, has the same id and adds nothing.
+// add appends an entry once: what is done again, because its answer was lost, has the same id and adds nothing. Entries of a stack
+// that are added at the same time are appended by one change.
 func (l *auditLog) add(ctx context.Context, now time.Time, id string, entry wire.AuditEntry) error {
-	return l.change(ctx, string(entry.Stack), now, func(f statestore.Folder, _ *auditHead) (*storedEntry, error) {
-		known, err := f.Get(idKey(id))
-		if err != nil || known != nil {
-			return nil, err
+	stack := string(entry.Stack)
+	entry.At = now.UTC()
+	return l.queue(stack).add(ctx, storedEntry{entry, idKey(id)}, func(entries []storedEntry) error {
+		keys := make([]string, len(entries))
+		for i := range entries {
+			keys[i] = entries[i].ID
 		}
-		return &storedEntry{entry, idKey(id)}, nil
+		return l.change(ctx, stack, now, func(f statestore.Folder, _ *auditHead) ([]storedEntry, error) { return unknown(f, entries) }, keys...)
 	})
 }
 
-// change appends what the entry says that make returns, if any, and signs it.
+// unknown are the entries that were not written before, each once.
+func unknown(f statestore.Folder, entries []storedEntry) ([]storedEntry, error) {
+	var fresh []storedEntry
+	seen := map[string]bool{}
+	for _, entry := range entries {
+		known, err := f.Get(entry.ID)
+		if err != nil {
+			return nil, err
+		}
+		if known == nil && !seen[entry.ID] {
+			fresh = append(fresh, entry)
+		}
+		seen[entry.ID] = true
+	}
+	return fresh, nil
+}
+
+// change appends the entries that collect returns, if any, and signs the last one. Keys are those of the documents that collect reads.
 func (l *auditLog) change(
-	ctx context.Context, stack string, now time.Time, make func(statestore.Folder, *auditHead) (*storedEntry, error),
+	ctx context.Context, stack string, now time.Time, collect func(statestore.Folder, *auditHead) ([]storedEntry, error), keys ...string,
 ) error {
 	var unsound error
 	err := l.store.ChangeFolder(ctx, auditFolder(stack), func(f statestore.Folder) (bool, error) {
@@ -112,29 +136,29 @@ func (l *auditLog) change(
 			return false, err
 		}
 		unsound = l.sound(f, stack, &head)
-		entry, err := make(f, &head)
-		if err != nil || entry == nil {
+		entries, err := collect(f, &head)
+		if err != nil || len(entries) == 0 {
 			unsound = nil
 			return false, err
 		}
 		sign := len(l.keys) > 0 && unsound == nil
 		if from := head.unsigned(); sign && from <= head.Seq {
 			note := wire.AuditEntry{
-				Author: wire.Author{Account: "athanor serve"}, Action: wire.AuditUnsigned, Stack: wire.Text(stack),
+				Author: wire.Author{Account: "athanor serve"}, Action: wire.AuditUnsigned, Stack: wire.Text(stack), At: now.UTC(),
 				Detail: wire.Text(fmt.Sprintf("entries %d to %d were written without the key", from, head.Seq)),
 			}
-			if err := head.add(f, now, &storedEntry{AuditEntry: note}); err != nil {
+			entries = append([]storedEntry{{AuditEntry: note}}, entries...)
+		}
+		for i := range entries {
+			if err := head.add(f, &entries[i]); err != nil {
 				return false, err
 			}
-		}
-		if err := head.add(f, now, entry); err != nil {
-			return false, err
 		}
 		if sign {
 			head.Signed = wire.SealAudit(l.keys[0], stack, wire.AuditMark{Seq: head.Seq, Hash: head.Hash})
 		}
 		return true, putJSON(f, auditHeadKey, head)
-	})
+	}, append(keys, auditHeadKey)...)
 	if unsound != nil && err == nil && l.unsound != nil {
 		l.unsound(stack, unsound)
 	}
@@ -184,8 +208,8 @@ func (h *auditHead) unsigned() uint64 {
 }
 
 // add writes the next entry, with the document by which it is found again.
-func (h *auditHead) add(f statestore.Folder, now time.Time, entry *storedEntry) error {
-	entry.At, entry.Seq, entry.Before = now.UTC(), h.Seq+1, h.Hash
+func (h *auditHead) add(f statestore.Folder, entry *storedEntry) error {
+	entry.Seq, entry.Before = h.Seq+1, h.Hash
 	entry.Hash = entry.Digest()
 	h.Seq, h.Hash = entry.Seq, entry.Hash
 	if entry.ID != "" {
@@ -244,7 +268,7 @@ func (s *Service) Retain(ctx context.Context) (int, error) {
 func (s *Service) shorten(ctx context.Context, stack string, wait time.Duration) (int, error) {
 	now := s.settings.Clock()
 	dropped := 0
-	err := s.auditLog.change(ctx, stack, now, func(f statestore.Folder, head *auditHead) (*storedEntry, error) {
+	err := s.auditLog.change(ctx, stack, now, func(f statestore.Folder, head *auditHead) ([]storedEntry, error) {
 		dropped = 0
 		chain := wire.Chain{AuditMark: head.Dropped}
 		limit := now.Add(-s.settings.AuditKeep)
@@ -274,10 +298,10 @@ func (s *Service) shorten(ctx context.Context, stack string, wait time.Duration)
 			return nil, nil
 		}
 		head.Dropped = chain.AuditMark
-		return &storedEntry{AuditEntry: wire.AuditEntry{
-			Author: wire.Author{Account: "athanor serve"}, Action: wire.AuditDropped, Stack: wire.Text(stack),
+		return []storedEntry{{AuditEntry: wire.AuditEntry{
+			Author: wire.Author{Account: "athanor serve"}, Action: wire.AuditDropped, Stack: wire.Text(stack), At: now.UTC(),
 			Detail: wire.Text(fmt.Sprintf("%d entries, to %v", dropped, head.Dropped)),
-		}}, nil
+		}}}, nil
 	})
 	if err != nil {
 		dropped = 0
@@ -338,7 +362,7 @@ func (s *Service) auditPage(ctx context.Context, stack string, after uint64, mos
 		}
 		answer.Last = head.Seq
 		return nil
-	})
+	}, auditHeadKey)
 	answer.Entries = answer.Entries[:min(len(answer.Entries), most)]
 	return answer, err
 }
@@ -351,6 +375,6 @@ func (s *Service) collected(ctx context.Context, stage statestore.Stage) error {
 	}
 	return s.audit(ctx, "orphan "+runs[0].ID+" "+stage.Name, wire.AuditEntry{
 		Author: wire.Author{Account: "athanor serve"}, Action: auditOrphan, Stack: wire.Text(stage.Stack), Stage: wire.Text(stage.Name),
-		Run: wire.Text(runs[0].ID), Detail: wire.Text("its lease ended " + s.settings.Orphaned.Round(time.Second).String() + " ago or more"),
+		Run: wire.Text(runs[0].ID), Detail: wire.Text("its lease ended " + statestore.Ago(s.settings.Orphaned) + " ago or more"),
 	})
 }

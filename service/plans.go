@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/athanor-dev/athanor/statestore"
@@ -32,10 +33,18 @@ const (
 	MostApprovalLife = 30 * 24 * time.Hour
 )
 
-// storedRule is the rule of a stage, with who changed it.
+// storedRule is the rule of a stage, with who changed what it says of approvals.
 type storedRule struct {
 	wire.StageRule
 
+	By identity  `json:"by"`
+	At time.Time `json:"at"`
+	// Off is who asked to demand no approvals any more; nil: nobody. Another admin has to ask the same.
+	Off *askedOff `json:"off,omitempty"`
+}
+
+// askedOff is a wish of one admin.
+type askedOff struct {
 	By identity  `json:"by"`
 	At time.Time `json:"at"`
 }
@@ -85,7 +94,7 @@ func (s *Service) readRule(ctx context.Context, stage statestore.Stage) (rule st
 			return err
 		}
 		return json.Unmarshal(data, &rule)
-	})
+	}, ruleKey(stage))
 	return rule, err
 }
 
@@ -94,21 +103,80 @@ func (s *Service) showRule(in *request) (any, error) {
 	return rule.StageRule, err
 }
 
+// setRule changes the rule of a stage. Approvals that are demanded are given up by two admins, where there are two: the first one's
+// request is kept for a day.
 func (s *Service) setRule(in *request) (any, error) {
-	var body wire.StageRule
-	if err := decode(in, &body); err != nil {
+	var change wire.StageRuleChange
+	if err := decode(in, &change); err != nil {
 		return nil, err
 	}
-	rule := storedRule{body, in.caller.identity(), s.settings.Clock().UTC()}
-	data, err := json.Marshal(rule)
+	others := false
+	if change.Approval != nil && !*change.Approval {
+		var err error
+		if others, err = s.tokens.otherAdmin(in.Context(), in.caller.identity(), in.stage); err != nil {
+			return nil, err
+		}
+	}
+	me, now := in.caller.identity(), s.settings.Clock().UTC()
+	var rule storedRule
+	refused := false
+	err := s.store.ChangeFolder(in.Context(), rulesFolder, func(f statestore.Folder) (bool, error) {
+		rule, refused = storedRule{}, false
+		data, err := f.Get(ruleKey(in.stage))
+		if err == nil && data != nil {
+			err = json.Unmarshal(data, &rule)
+		}
+		if err != nil {
+			return false, err
+		}
+		if change.Approval != nil {
+			asked := rule.Off != nil && !rule.Off.By.same(me) && now.Sub(rule.Off.At) < ruleRest
+			if refused = rule.Approval && others && !asked; refused {
+				rule.Off = &askedOff{me, now}
+			} else {
+				rule.Approval, rule.By, rule.At, rule.Off = *change.Approval, me, now, nil
+			}
+		}
+		if change.Private != nil {
+			rule.Private = *change.Private
+		}
+		if data, err = json.Marshal(rule); err != nil {
+			return false, err
+		}
+		return true, f.Put(ruleKey(in.stage), data)
+	}, ruleKey(in.stage))
 	if err != nil {
 		return nil, err
 	}
-	err = s.store.ChangeFolder(in.Context(), rulesFolder, func(f statestore.Folder) (bool, error) { return true, f.Put(ruleKey(in.stage), data) })
-	if err == nil {
-		err = s.audit(in.Context(), auditRule+" "+in.stage.String()+" "+rule.At.String(), s.entry(in, auditRule, fmt.Sprintf("approval %v", body.Approval)))
+	var said []string
+	switch {
+	case refused:
+		said = append(said, "approval false asked for")
+	case change.Approval != nil:
+		said = append(said, fmt.Sprint("approval ", *change.Approval))
 	}
-	return body, err
+	if change.Private != nil {
+		said = append(said, fmt.Sprint("private ", *change.Private))
+	}
+	err = s.audit(in.Context(), auditRule+" "+in.stage.String()+" "+now.String(), s.entry(in, auditRule, strings.Join(said, ", ")))
+	if err == nil && refused {
+		err = notApproved("a second admin has to switch approvals off, within a day", "athanor stage set approval=off, by another admin")
+	}
+	return rule.StageRule, err
+}
+
+// private says which stages show the page no more than addresses, kinds and statuses.
+func (s *Service) private(ctx context.Context) (func(statestore.Stage) bool, error) {
+	hidden := map[string]bool{}
+	err := s.store.ReadFolder(ctx, rulesFolder, func(f statestore.Folder) error {
+		clear(hidden)
+		for key, data := range f.Documents("", "") {
+			var rule storedRule
+			hidden[key] = json.Unmarshal(data, &rule) != nil || rule.Private // one that cannot be read may be private
+		}
+		return nil
+	})
+	return func(stage statestore.Stage) bool { return hidden[ruleKey(stage)] }, err
 }
 
 // submitPlan keeps a plan until somebody decides. The same document is one plan.

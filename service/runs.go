@@ -107,7 +107,7 @@ func (s *Service) register(in *request) (any, error) {
 			return false, err
 		}
 		return true, f.Put(string(body.Run), document)
-	})
+	}, string(body.Run))
 	return body, err
 }
 
@@ -197,7 +197,7 @@ func (s *Service) start(in *request) (any, error) {
 	err := s.store.ReadFolder(in.Context(), runsFolder(in.stage), func(f statestore.Folder) (err error) {
 		entry, err = getRegistered(f, in.run, s.settings.Clock())
 		return err
-	})
+	}, in.run)
 	if err != nil {
 		return nil, err
 	}
@@ -285,7 +285,7 @@ func (s *Service) forget(in *request) {
 			return false, err
 		}
 		return true, f.Delete(in.run)
-	})
+	}, in.run)
 }
 
 // interrupt asks a run to stop, or takes its lease away.

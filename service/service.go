@@ -89,7 +89,7 @@ func New(ctx context.Context, store statestore.Folders, settings Settings) *Serv
 	if settings.Log == nil {
 		settings.Log = func(string, string, error) {}
 	}
-	log := &auditLog{store, settings.AuditKeys, func(stack string, err error) {
+	log := &auditLog{store: store, keys: settings.AuditKeys, unsound: func(stack string, err error) {
 		settings.Log("AUDIT", stack, fmt.Errorf("the audit log was changed in the store, and is not signed any more: %w", err))
 	}}
 	s := &Service{

@@ -77,7 +77,10 @@ func (f *fleet) open(world storetest.World) statestore.Store {
 		f.urls[world.Self.Boot] = server.URL
 	}
 	token := f.token
-	store, err := remote.Open(f.urls[world.Self.Boot], func(string) (string, error) { return token, nil }, remote.OnMachine(world))
+	// What only has to happen is waited for: a machine at work, a database and a proxy that cuts every fourth answer can take longer
+	// than a user waits.
+	store, err := remote.Open(f.urls[world.Self.Boot], func(string) (string, error) { return token, nil },
+		remote.OnMachine(world), remote.WithPatience(2*time.Minute))
 	if err != nil {
 		f.t.Fatal(err)
 	}
@@ -115,7 +118,7 @@ func overPostgres(between func(http.Handler) http.Handler) func(t *testing.T) st
 	return func(t *testing.T) storetest.Subject {
 		url := pgtest.Start(t).Schema(t)
 		f := &fleet{t: t, between: between, urls: map[string]string{}, store: func(world storetest.World) statestore.Folders {
-			store, err := postgres.Open(url, postgres.OnMachine(world))
+			store, err := postgres.Open(url, postgres.OnMachine(world), postgres.WithPatience(time.Minute))
 			if err != nil {
 				t.Fatal(err)
 			}

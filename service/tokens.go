@@ -173,6 +173,25 @@ func (t *Tokens) List(ctx context.Context) ([]wire.Token, error) {
 	return all, err
 }
 
+// otherAdmin reports whether somebody else has a good token with the role admin on a stage.
+func (t *Tokens) otherAdmin(ctx context.Context, me identity, stage statestore.Stage) (found bool, err error) {
+	now := t.now()
+	err = t.store.ReadFolder(ctx, tokensFolder, func(f statestore.Folder) error {
+		found = false
+		for _, document := range f.Documents("", "") {
+			var token apiToken
+			if json.Unmarshal(document, &token) != nil || !token.Revoked.IsZero() || !now.Before(token.Expires) {
+				continue
+			}
+			grants, err := parseGrants(token.Grants)
+			other := (&caller{token: &token}).identity()
+			found = found || err == nil && roleOn(grants, stage) >= admin && !other.same(me)
+		}
+		return nil
+	})
+	return found, err
+}
+
 // Revoke ends a token, and with it its runs and streams: at once where it is called, within seconds on other replicas.
 func (t *Tokens) Revoke(ctx context.Context, by wire.Author, id string) error {
 	name := ""
@@ -201,7 +220,7 @@ func (t *Tokens) change(ctx context.Context, id string, change func(*apiToken) b
 			return false, err
 		}
 		return true, putToken(f, token)
-	})
+	}, id)
 }
 
 func getToken(f statestore.Folder, id string) (*apiToken, error) {
@@ -300,7 +319,7 @@ func (t *Tokens) read(ctx context.Context, id string) (*knownToken, error) {
 	err := t.store.ReadFolder(ctx, tokensFolder, func(f statestore.Folder) (err error) {
 		known.token, err = getToken(f, id)
 		return err
-	})
+	}, id)
 	if errors.Is(err, ErrNoToken) {
 		return &knownToken{}, nil // not remembered: guesses must not fill the memory
 	}
@@ -312,7 +331,11 @@ func (t *Tokens) read(ctx context.Context, id string) (*knownToken, error) {
 	}
 	if now.Sub(known.token.LastUsed) > usedEvery && known.token.Revoked.IsZero() {
 		// Best effort: a use that is not noted stops nobody.
-		_ = t.change(ctx, id, func(token *apiToken) bool { token.LastUsed = now.UTC().Truncate(time.Second); return true })
+		_ = t.change(ctx, id, func(token *apiToken) bool {
+			noted := now.Sub(token.LastUsed) <= usedEvery // by another request
+			token.LastUsed = now.UTC().Truncate(time.Second)
+			return !noted
+		})
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()

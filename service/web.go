@@ -20,7 +20,7 @@ func (s *Service) openPages() {
 	pages := page.New(s.stopping, page.Settings{
 		Store: s.store, StoreName: "this service", Version: s.settings.Version, Clock: s.settings.Clock, Log: s.settings.Log, Plainly: s.settings.Plainly, Cancel: s.cancelFromPage,
 		Plans: s.plansOnPage, DecidePlan: s.decideFromPage,
-		Notes: s.notes,
+		Notes: s.notes, Private: s.private,
 		Drift: func(r *http.Request, _ *page.Visitor, stage statestore.Stage) (*wire.Drift, error) {
 			return s.readDrift(r.Context(), stage)
 		},

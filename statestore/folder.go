@@ -10,12 +10,13 @@ import (
 type Folders interface {
 	Store
 	// ReadFolder calls read with one consistent version of a folder. A folder that was never written is empty. It may be
-	// called again when the connection to the store broke.
-	ReadFolder(ctx context.Context, name string, read func(Folder) error) error
+	// called again when the connection to the store broke. Keys are those of documents that are read for sure: of a database they
+	// come with the first question.
+	ReadFolder(ctx context.Context, name string, read func(Folder) error, keys ...string) error
 	// ChangeFolder calls change and makes what it wrote durable when it says so; otherwise, and after an error, nothing of
 	// it happened. It is called again when another writer came in between, or when an answer was lost: then it finds what
-	// the first call has written.
-	ChangeFolder(ctx context.Context, name string, change func(Folder) (durable bool, err error)) error
+	// the first call has written. Keys are as in ReadFolder.
+	ChangeFolder(ctx context.Context, name string, change func(Folder) (durable bool, err error), keys ...string) error
 }
 
 // Folder holds the documents of one transaction.

@@ -192,4 +192,20 @@ func TestApproval(t *testing.T) {
 	if list := w.run(0, "approve"); !strings.Contains(list, id+"  rejected") {
 		t.Errorf("the list: %s", list)
 	}
+	// Two people who are admin switch approvals off together.
+	if _, errs, code := w.printed("", "stage", "set", "approval=off"); code != 5 || !strings.Contains(errs, "second admin") {
+		t.Errorf("one admin alone: %d: %s", code, errs)
+	}
+	p.signIn(w, s.url, "u-ann")
+	if said := w.run(0, "stage", "set", "approval=off", "private=on", "."); said != "shop/dev-tester: approval is off\nshop/dev-tester: private is on\n" {
+		t.Errorf("stage set: %s", said)
+	}
+	w.run(0, "deploy", "--yes")
+	for text, args := range map[string][]string{
+		"did you mean private?": {"privat=on"}, "it is on or off": {"private=yes"}, "nothing to set": {"."}, "only a service": {"private=on", "--store", "bolt:x.db"},
+	} {
+		if _, errs, code := w.printed("", append([]string{"stage", "set"}, args...)...); code != 1 || !strings.Contains(errs, text) {
+			t.Errorf("stage set %v: %d: %s", args, code, errs)
+		}
+	}
 }

@@ -46,7 +46,7 @@ func Ask(ctx context.Context, cmd *exec.Cmd, q Question) (*Answer, *Child, error
 	defer os.Remove(file.Name())
 	defer file.Close()
 	stays := q.Pipes
-	q.Protocol, q.File, q.Pipes = Protocol, file.Name(), HasPipes // one that does not stay ends with this process all the same
+	q.Protocol, q.File, q.Pipes = Protocol, giveFile(cmd, file), HasPipes // one that does not stay ends with this process all the same
 	question, err := json.Marshal(q)
 	if err != nil {
 		return nil, nil, err
@@ -64,6 +64,10 @@ func Ask(ctx context.Context, cmd *exec.Cmd, q Question) (*Answer, *Child, error
 	}
 	if err := c.answered(ctx); err != nil {
 		return nil, nil, withOutput(err, said.String())
+	}
+	_, err = file.Seek(0, io.SeekStart) // the program may have written by the same descriptor
+	if err != nil {
+		return nil, nil, errors.Join(err, c.Close())
 	}
 	a, err := readAnswer(file)
 	if err == nil && a.HasFunctions() && stays && HasPipes {

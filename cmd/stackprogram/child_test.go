@@ -386,8 +386,8 @@ func TestCallerIsKilled(t *testing.T) {
 	for _, asks := range []string{"for a function", "for the graph and functions", "for the graph alone"} {
 		t.Run(asks, func(t *testing.T) {
 			t.Parallel()
-			cmd := exec.Command(os.Args[0])
-			cmd.Env = append(os.Environ(), parentVariable+"="+asks)
+			cmd, temp := exec.Command(os.Args[0]), t.TempDir()
+			cmd.Env = append(os.Environ(), parentVariable+"="+asks, "TMPDIR="+temp)
 			out, err := cmd.StdoutPipe()
 			if err != nil {
 				t.Fatal(err)
@@ -407,6 +407,9 @@ func TestCallerIsKilled(t *testing.T) {
 			}
 			if err := cmd.Wait(); err == nil {
 				t.Error("the caller was not killed")
+			}
+			if left, err := os.ReadDir(temp); err != nil || len(left) > 0 {
+				t.Errorf("it has left %v (%v)", left, err)
 			}
 		})
 	}

@@ -198,6 +198,7 @@ func (y *yard) elsewhere(run string) (*exec.Cmd, map[string]any) {
 		words = append(words, w.(string))
 	}
 	c := exec.Command(words[0], words[1:]...)
+	c.Env = append(os.Environ(), "TMPDIR="+y.t.TempDir()) // it is killed, and removes nothing
 	c.Stderr = os.Stderr
 	out, err := c.StdoutPipe()
 	if err != nil {

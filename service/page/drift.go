@@ -42,7 +42,14 @@ func (p *Page) driftOf(v *visit, snap *statestore.Snapshot) (*driftBody, error) 
 	case report.Uncompared > 0:
 		b.Status = status{"warn", "warn", count(report.Uncompared, "resource") + " not compared"}
 	}
+	hide, err := p.isPrivate(v.Context(), snap.Stage)
+	if err != nil {
+		return nil, err
+	}
 	for _, l := range report.Lines {
+		if hide {
+			l.Paths = nil
+		}
 		b.Lines = append(b.Lines, driftLine{string(l.Address), l.Kind, resourceURL(snap.Stage, string(l.Address)), verbOf(l.Action), l.Paths})
 	}
 	return b, nil

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -328,7 +329,11 @@ func (k *endedRuns) put(key string, r endedRun) {
 
 // endedRun reads what is known of a run: of one that has ended it is kept.
 func (p *Page) endedRun(ctx context.Context, stage statestore.Stage, r statestore.Run) (known endedRun, keep func(endedRun), err error) {
-	key := stage.Stack + "\x00" + stage.Name + "\x00" + r.ID
+	hidden, err := p.isPrivate(ctx, stage)
+	if err != nil {
+		return endedRun{}, nil, err
+	}
+	key := fmt.Sprintf("%s\x00%s\x00%s\x00%v", stage.Stack, stage.Name, r.ID, hidden) // what is shown of it may change
 	keep = func(of endedRun) {
 		if r.State != statestore.Running {
 			p.ended.put(key, of)

@@ -34,7 +34,7 @@ func (p *Page) follow(v *visit) error {
 		Begin: "retry: 500",
 		Admitted: func(context.Context) bool {
 			visitor, err := p.settings.Admit(v.Request)
-			return err == nil && visitor != nil && visitor.May(Read, v.stage)
+			return err == nil && visitor != nil && visitor.May(Read, v.stage) && p.asPrivate(v)
 		},
 		Body: func(stored statestore.Event) ([]byte, error) {
 			e := eventOf(stored, p.settings.Plainly)

@@ -86,6 +86,8 @@ type Settings struct {
 	Drift Drift
 	// Notes say what another tool has left in a stage, and what to do about it; nil where there are no other tools.
 	Notes func(r *http.Request, visitor *Visitor, stage statestore.Stage) ([]Note, error)
+	// Private says which stages show addresses, kinds and statuses only; nil: none does.
+	Private Private
 	// Cancel asks a run to stop; nil where that is not possible.
 	Cancel func(r *http.Request, visitor *Visitor, stage statestore.Stage, run string) error
 	// Poll is how much later at most an event is sent than it is in the store; 0 for 250 ms.
@@ -138,6 +140,9 @@ func New(ctx context.Context, settings Settings) *Page {
 	}
 	p := &Page{settings: settings, mux: http.NewServeMux(), cross: http.NewCrossOriginProtection(), assets: readAssets(), streams: sse.NewCounter(mostStreams)}
 	p.stopping, p.stop = context.WithCancel(ctx)
+	if settings.Private != nil {
+		p.settings.Store = maskedStore{settings.Store, p}
+	}
 	p.mux.HandleFunc("GET /assets/{name}", p.asset)
 	if settings.Sessions != nil {
 		p.settings.Admit = settings.Sessions.admit
@@ -224,7 +229,11 @@ func (p *Page) handler(view func(*visit) error) http.Handler {
 			return // it was answered by the form to sign in
 		}
 		if err == nil {
-			err = view(v)
+			var ctx context.Context
+			if ctx, err = p.withPrivate(r.Context()); err == nil {
+				v.Request = r.WithContext(ctx)
+				err = view(v)
+			}
 		}
 		if err != nil {
 			p.problem(w, r, v.visitor, err)

@@ -27,6 +27,7 @@ type stageHead struct {
 	Strip     []runLine // the newest runs, oldest first
 	ShowPlans bool
 	Drift     *driftBody // nil when it was never reported
+	Private   bool       // it shows addresses, kinds and statuses only
 }
 
 // URL is the path of the stage.
@@ -62,6 +63,9 @@ func (p *Page) head(v *visit) (*stageHead, *statestore.Snapshot, error) {
 		return nil, nil, notFound(v.stage.String()+" was never deployed", "athanor deploy --stage "+v.stage.Name)
 	}
 	h := p.headOf(v, snap, runs)
+	if h.Private, err = p.isPrivate(v.Context(), v.stage); err != nil {
+		return nil, nil, err
+	}
 	h.Drift, err = p.driftOf(v, snap)
 	return h, snap, err
 }

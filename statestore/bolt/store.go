@@ -150,13 +150,13 @@ func (s *Store) Stages(ctx context.Context) ([]statestore.Stage, error) {
 }
 
 // ReadFolder implements [statestore.Folders].
-func (s *Store) ReadFolder(ctx context.Context, name string, read func(statestore.Folder) error) error {
-	return s.ops.ReadFolder(ctx, name, read)
+func (s *Store) ReadFolder(ctx context.Context, name string, read func(statestore.Folder) error, keys ...string) error {
+	return s.ops.ReadFolder(ctx, name, read, keys...)
 }
 
 // ChangeFolder implements [statestore.Folders]. It makes the file when there is none.
-func (s *Store) ChangeFolder(ctx context.Context, name string, change func(statestore.Folder) (bool, error)) error {
-	return s.ops.ChangeFolder(ctx, name, change)
+func (s *Store) ChangeFolder(ctx context.Context, name string, change func(statestore.Folder) (bool, error), keys ...string) error {
+	return s.ops.ChangeFolder(ctx, name, change, keys...)
 }
 
 // ID implements [statestore.Store]. Before the file is made it is the identity that the file is

@@ -181,18 +181,20 @@ func (s *Store) Stages(ctx context.Context) ([]statestore.Stage, error) {
 }
 
 // ReadFolder implements [statestore.Folders].
-func (s *Store) ReadFolder(ctx context.Context, name string, read func(statestore.Folder) error) error {
-	return s.ops.ReadFolder(ctx, name, read)
+func (s *Store) ReadFolder(ctx context.Context, name string, read func(statestore.Folder) error, keys ...string) error {
+	return s.ops.ReadFolder(ctx, name, read, keys...)
 }
 
 // ChangeFolder implements [statestore.Folders]. It makes or migrates the schema when that is needed.
-func (s *Store) ChangeFolder(ctx context.Context, name string, change func(statestore.Folder) (bool, error)) error {
+func (s *Store) ChangeFolder(
+	ctx context.Context, name string, change func(statestore.Folder) (bool, error), keys ...string,
+) error {
 	leave, err := s.folders.enter(ctx, name)
 	if err != nil {
 		return err
 	}
 	defer leave()
-	return s.ops.ChangeFolder(ctx, name, change)
+	return s.ops.ChangeFolder(ctx, name, change, keys...)
 }
 
 // ID implements [statestore.Store]. Before the schema is made it is the identity that this handle would give it, empty

@@ -39,9 +39,11 @@ func (s *Store) Decide(ctx context.Context, stage statestore.Stage, id string, d
 	return answer, err
 }
 
-// SetRule sets what a stage demands of the runs on it.
-func (s *Store) SetRule(ctx context.Context, stage statestore.Stage, rule wire.StageRule) error {
-	return s.client.call(ctx, stage, request{method: http.MethodPut, path: stagePath(stage) + "/rule", body: rule}, nil)
+// SetRule changes what a stage demands of the runs on it and of the page, and returns its rule.
+func (s *Store) SetRule(ctx context.Context, stage statestore.Stage, change wire.StageRuleChange) (wire.StageRule, error) {
+	var rule wire.StageRule
+	err := s.client.call(ctx, stage, request{method: http.MethodPut, path: stagePath(stage) + "/rule", body: change}, &rule)
+	return rule, err
 }
 
 // UsePlan names the approved plan of the runs that this store begins. It is called before the first one.

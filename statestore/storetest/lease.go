@@ -333,6 +333,11 @@ func takeoverRace(f *fixture) {
 	var acknowledged uint64
 	started := make(chan struct{})
 	group.Go(func() {
+		defer func() {
+			if acknowledged <= 5 { // it failed, and nobody is to wait for it
+				close(started)
+			}
+		}()
 		for v := range uint64(1000) {
 			if err := w.try(statestore.Batch{Put: []statestore.Row{row("a", v)}}); err != nil {
 				if !errors.Is(err, statestore.ErrFenced) {

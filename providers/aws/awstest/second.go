@@ -55,7 +55,9 @@ func launchSecond() (string, error) {
 		return "", err
 	}
 	origin := "http://127.0.0.1:" + port
-	return origin, answers(origin, ended)
+	err = answers(origin, ended)
+	_ = os.Remove(filepath.Join(os.TempDir(), "ministack-"+port+".pid")) // which it removes when it ends by itself, and it is killed
+	return origin, err
 }
 
 // answers waits until a server answers anything.

@@ -97,12 +97,12 @@ type Process struct {
 	ended   chan struct{} // closed when the process has ended; nil before it was started
 	wire    *wire
 	printed *printed
-	folder  string // of its sockets, which nobody else may enter
+	folder  *folder // of its sockets
 }
 
 // Start starts a provider. The caller ends it with Close.
 func (s *Starter) Start(ctx context.Context, o Options) (*Process, error) {
-	folder, err := os.MkdirTemp("", "athanor-provider-")
+	folder, err := newFolder()
 	if err != nil {
 		return nil, err
 	}
@@ -116,7 +116,7 @@ func (s *Starter) Start(ctx context.Context, o Options) (*Process, error) {
 
 func (p *Process) start(ctx context.Context, s *Starter) error {
 	p.cmd = exec.Command(p.options.Path) //nolint:gosec,noctx // running it is what was asked for; it ends with Close
-	p.cmd.Env = environment(p.folder, p.options.Env)
+	p.cmd.Env = environment(p.folder.path, p.options.Env)
 	p.cmd.Stderr = p.printed
 	bind(p.cmd)
 	out, err := p.cmd.StdoutPipe()
@@ -320,7 +320,7 @@ func (p *Process) Close() {
 	if p.wire != nil {
 		p.wire.close()
 	}
-	_ = os.RemoveAll(p.folder) // sockets of a process that was killed
+	p.folder.remove()
 }
 
 // printed keeps the last lines of what a provider prints, and hands each on.

@@ -3,10 +3,15 @@
 package host
 
 import (
+	"encoding/json"
+	"errors"
 	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
+	"runtime"
 	"testing"
+	"time"
 )
 
 // lockPurpose makes a copy of the test binary a process that holds a lock, prints where, and waits for the end of its
@@ -19,7 +24,7 @@ func TestMain(m *testing.M) {
 	}
 	locks := &Locks{}
 	lock, _ := locks.Hold("test")
-	os.Stdout.WriteString(lock.Path + "\n")
+	_ = json.NewEncoder(os.Stdout).Encode(lock)
 	_, _ = io.Copy(io.Discard, os.Stdin)
 	os.Exit(0)
 }
@@ -40,18 +45,11 @@ func holding(t *testing.T) (p Process, kill func()) {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	path, char := "", make([]byte, 1)
-	for {
-		if _, err := out.Read(char); err != nil {
-			t.Fatal(err)
-		}
-		if char[0] == '\n' {
-			break
-		}
-		path += string(char)
-	}
 	p = Real().Self
-	p.PID, p.Lock = cmd.Process.Pid, lockAt(t, path)
+	p.PID, p.Lock = cmd.Process.Pid, new(Lock)
+	if err := json.NewDecoder(out).Decode(p.Lock); err != nil {
+		t.Fatal(err)
+	}
 	return p, func() {
 		t.Helper()
 		if err := cmd.Process.Kill(); err != nil {
@@ -60,20 +58,6 @@ func holding(t *testing.T) (p Process, kill func()) {
 		_ = cmd.Wait() // it was killed
 		_ = in.Close()
 	}
-}
-
-func lockAt(t *testing.T, path string) *Lock {
-	t.Helper()
-	f, err := os.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	volume, number, err := identify(f)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return &Lock{Path: path, Volume: volume, File: number}
 }
 
 func TestDead(t *testing.T) {
@@ -158,6 +142,128 @@ func TestHold(t *testing.T) {
 	w.Locks.Release("b")
 }
 
+// lockFiles are the names of the files in a folder.
+func lockFiles(t *testing.T, dir string) (names []string) {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, entry := range entries {
+		names = append(names, entry.Name())
+	}
+	return names
+}
+
+// TestKilledLeaveNothing: of processes that were killed one file stays at most for each that ran at the same time, since the next
+// one takes it over. Each of the dead is still known to be dead, while its file is locked by a living one and after that, and the
+// living ones are not.
+func TestKilledLeaveNothing(t *testing.T) {
+	dir := t.TempDir()
+	setTemp(t, dir)
+	w := Real()
+	var dead []Process
+	proven := func(when string) {
+		t.Helper()
+		for i, p := range dead {
+			p.Names = "" // by its lock alone
+			if !w.Dead(p) {
+				t.Errorf("%s: process %d counts as alive", when, i)
+			}
+		}
+	}
+	for range 3 {
+		one, killOne := holding(t)
+		two, killTwo := holding(t)
+		proven("while others live")
+		if one.Lock.Path == two.Lock.Path || w.Dead(one) || w.Dead(two) {
+			t.Fatalf("two that live: %+v, %+v", one.Lock, two.Lock)
+		}
+		killOne()
+		killTwo()
+		dead = append(dead, one, two)
+		proven("after all")
+	}
+	if files := lockFiles(t, dir); len(files) != 2 {
+		t.Errorf("six that were killed, two at a time, have left %v", files)
+	}
+	dead[0].Lock.Remove()
+	if files := lockFiles(t, dir); len(files) != 2 {
+		t.Errorf("the file of a process that another one took over is gone: %v", files)
+	}
+	dead[4].Lock.Mark, dead[4].Names = "", "" // as a version wrote it that took nothing over
+	w.Locks.Hold("a")
+	w.Locks.Hold("b")
+	if w.Dead(dead[4]) {
+		t.Error("a file that is locked proves an end to somebody who knows no marks")
+	}
+	w.Locks.Release("a")
+	w.Locks.Release("b")
+	if files := lockFiles(t, dir); len(files) != 0 {
+		t.Errorf("given back, and still there: %v", files)
+	}
+}
+
+// TestStaleLocks: files that nobody has locked for a day are removed, those of before marks too. What is younger, locked, of another
+// form, a link or open to others stays as it is.
+func TestStaleLocks(t *testing.T) {
+	dir := t.TempDir()
+	setTemp(t, dir)
+	long := time.Now().Add(-2 * stale)
+	write := func(name, text string, mode os.FileMode, at time.Time) string {
+		t.Helper()
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, []byte(text), mode); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Chmod(path, mode); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Chtimes(path, at, at); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	mark := "\x00ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+	write("athanor-old.lock", "", 0o600, long)
+	write("athanor-1.lock", mark, 0o600, long)
+	write("athanor-2.lock", mark, 0o600, long)
+	write("athanor-young.lock", "", 0o600, time.Now())
+	write("athanor-notes.lock", "what somebody has written", 0o600, long)
+	private := write("private", mark, 0o600, long)
+	locked, err := os.OpenFile(write("athanor-locked.lock", mark, 0o600, long), os.O_RDWR, 0)
+	if err != nil || !take(locked) {
+		t.Fatal(err)
+	}
+	defer locked.Close()
+	stay := map[string]bool{"athanor-young.lock": true, "athanor-notes.lock": true, "athanor-locked.lock": true, "private": true}
+	if runtime.GOOS != "windows" {
+		write("athanor-open.lock", mark, 0o666, long)
+		if err := errors.Join(os.Symlink(private, filepath.Join(dir, "athanor-link.lock")), os.Link(private, filepath.Join(dir, "athanor-hard.lock"))); err != nil {
+			t.Fatal(err)
+		}
+		stay["athanor-open.lock"], stay["athanor-link.lock"], stay["athanor-hard.lock"] = true, true, true
+	}
+	locks := new(Locks)
+	lock, _ := locks.Hold("a")
+	if lock == nil || filepath.Base(lock.Path) != "athanor-1.lock" && filepath.Base(lock.Path) != "athanor-2.lock" {
+		t.Fatalf("taken over: %+v", lock)
+	}
+	locks.Release("a")
+	files := lockFiles(t, dir)
+	for _, name := range files {
+		if !stay[name] {
+			t.Errorf("%s stays", name)
+		}
+	}
+	if len(files) != len(stay) {
+		t.Errorf("%v is left, want %v", files, stay)
+	}
+	if text, err := os.ReadFile(private); err != nil || string(text) != mark {
+		t.Errorf("a private file was written: %q, %v", text, err)
+	}
+}
+
 // TestWithoutLocks: where no lock can be taken, or the file system grants every one, nothing is proven.
 func TestWithoutLocks(t *testing.T) {
 	dir := t.TempDir()
@@ -166,7 +272,7 @@ func TestWithoutLocks(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	if lock := locked(f, func(*os.File) bool { return true }); lock != nil {
+	if lock := locked(f); lock != nil { // as if taking it had been granted
 		t.Errorf("a file system that carries no locks: %+v", lock)
 	}
 	setTemp(t, dir+"/missing")

@@ -8,7 +8,7 @@ import (
 	"syscall"
 )
 
-// take locks a file that nobody else knows of yet. The lock belongs to the open file, which Go opens so that programs
+// take locks a file, if nobody else has it locked. The lock belongs to the open file, which Go opens so that programs
 // that are started do not inherit it.
 func take(f *os.File) bool { return syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) == nil }
 
@@ -21,6 +21,13 @@ func ask(f *os.File) answer {
 		return taken
 	}
 	return unknown
+}
+
+// own reports whether a file is of this user, and no other one can write it or knows it by another name: what others can write in the
+// temporary folder proves nothing.
+func own(f *os.File) bool {
+	var s syscall.Stat_t
+	return syscall.Fstat(int(f.Fd()), &s) == nil && int(s.Uid) == os.Geteuid() && s.Mode&0o7777 == 0o600 && s.Nlink == 1
 }
 
 // identify returns the numbers that tell a file from every other one that exists.

@@ -7,7 +7,7 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// take locks a file that nobody else knows of yet. The lock belongs to the handle, which Go opens so that programs that
+// take locks a file, if nobody else has it locked. The lock belongs to the handle, which Go opens so that programs that
 // are started do not inherit it.
 func take(f *os.File) bool { return lockFile(f, windows.LOCKFILE_EXCLUSIVE_LOCK) == nil }
 
@@ -25,6 +25,9 @@ func ask(f *os.File) answer {
 func lockFile(f *os.File, how uint32) error {
 	return windows.LockFileEx(windows.Handle(f.Fd()), how|windows.LOCKFILE_FAIL_IMMEDIATELY, 0, 1, 0, new(windows.Overlapped))
 }
+
+// own is always true: the temporary folder is the user's own.
+func own(*os.File) bool { return true }
 
 // identify returns the numbers that tell a file from every other one that exists.
 func identify(f *os.File) (volume, number uint64, err error) {

@@ -21,9 +21,9 @@ type folder struct {
 }
 
 // ReadFolder is [statestore.Folders.ReadFolder].
-func (o Operations) ReadFolder(ctx context.Context, name string, read func(statestore.Folder) error) error {
+func (o Operations) ReadFolder(ctx context.Context, name string, read func(statestore.Folder) error, keys ...string) error {
 	called := false
-	err := o.Backend.View(ctx, folderStage(name), nil, func(tx Tx) error {
+	err := o.Backend.View(ctx, folderStage(name), documents(keys), func(tx Tx) error {
 		called = true
 		return read(folder{name, tx})
 	})
@@ -34,8 +34,8 @@ func (o Operations) ReadFolder(ctx context.Context, name string, read func(state
 }
 
 // ChangeFolder is [statestore.Folders.ChangeFolder].
-func (o Operations) ChangeFolder(ctx context.Context, name string, change func(statestore.Folder) (bool, error)) error {
-	return o.Backend.Update(ctx, folderStage(name), true, nil, func(tx Tx) (bool, error) {
+func (o Operations) ChangeFolder(ctx context.Context, name string, change func(statestore.Folder) (bool, error), keys ...string) error {
+	return o.Backend.Update(ctx, folderStage(name), true, documents(keys), func(tx Tx) (bool, error) {
 		durable, err := change(folder{name, tx})
 		if err == nil && durable {
 			key := []byte(HeadKey) // every stage has a head
@@ -43,6 +43,15 @@ func (o Operations) ChangeFolder(ctx context.Context, name string, change func(s
 		}
 		return durable, err
 	})
+}
+
+// documents are the wants of documents of a folder.
+func documents(keys []string) []Want {
+	var wants []Want
+	for _, key := range keys {
+		wants = append(wants, Want{Table: Facts, Key: []byte(key)})
+	}
+	return wants
 }
 
 func (f folder) Get(key string) ([]byte, error) {

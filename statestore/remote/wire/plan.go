@@ -65,8 +65,16 @@ type Decision struct {
 	Note    Text   `json:"note,omitempty"`
 }
 
-// StageRule is what a stage demands of the runs on it.
+// StageRule is what a stage demands of the runs on it, and of the page.
 type StageRule struct {
 	// Approval: a run needs a plan that somebody else has approved.
 	Approval bool `json:"approval"`
+	// Private: the page shows addresses, kinds and statuses only.
+	Private bool `json:"private,omitzero"`
+}
+
+// StageRuleChange changes the rule of a stage. What is nil stays as it is.
+type StageRuleChange struct {
+	Approval *bool `json:"approval,omitempty"`
+	Private  *bool `json:"private,omitempty"`
 }

@@ -92,7 +92,7 @@ func (s *Server) start(t testing.TB, path string) error {
 		env = append(env, "ROOT_ACCESS_KEY="+key, "ROOT_SECRET_KEY="+key)
 	case Ministack:
 		cmd = exec.CommandContext(life, path)
-		env = append(env, "BIND_HOST=127.0.0.1", "GATEWAY_PORT="+s.port, "AWS_ACCESS_KEY_ID="+key, "AWS_SECRET_ACCESS_KEY="+key)
+		env = append(env, "TMPDIR="+s.dir, "BIND_HOST=127.0.0.1", "GATEWAY_PORT="+s.port, "AWS_ACCESS_KEY_ID="+key, "AWS_SECRET_ACCESS_KEY="+key)
 	case Moto:
 		cmd = exec.CommandContext(life, path, "-H", "127.0.0.1", "-p", s.port)
 	case S3rver:
