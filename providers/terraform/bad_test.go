@@ -215,7 +215,9 @@ func badSchemas() *tfplugin.GetProviderSchema_Response {
 	for _, name := range []string{"panics", "hangs", "other", "unknown", "warns", "own", "never", "half", "liar", "late", "mints", "good"} {
 		answer.ResourceSchemas["bad_"+name] = &tfplugin.Schema{Block: &tfplugin.Schema_Block{Attributes: attributes}}
 	}
-	answer.ResourceSchemas["random_kept"] = answer.ResourceSchemas["bad_good"]
+	for _, name := range []string{"random_kept", "github_repository"} { // of whose names something is known
+		answer.ResourceSchemas[name] = answer.ResourceSchemas["bad_good"]
+	}
 	return answer
 }
 
@@ -335,7 +337,10 @@ func newBadWorldOf(t *testing.T, provider reconcile.Provider) *badWorld {
 
 func (w *badWorld) job(typ, name string, props map[string]any) (reconcile.Any, *reconcile.Job) {
 	w.t.Helper()
-	k, err := w.provider.Family.Kind("tf.bad_" + typ)
+	if !strings.Contains(typ, "_") {
+		typ = "bad_" + typ
+	}
+	k, err := w.provider.Family.Kind(Prefix + typ)
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -612,6 +617,71 @@ func TestProviderLog(t *testing.T) {
 	}
 	if info, err := os.Stat(set.printed.path); err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("%v, %v", info.Mode(), err)
+	}
+}
+
+// TestDocumentedID is about a type of which the id is that of the documentation, which no test proves: what is found under it exists, and of what is not found
+// nobody can tell. The id is said, and a creation without a search is told.
+func TestDocumentedID(t *testing.T) {
+	t.Parallel()
+	w := newBadWorld(t)
+	k, job := w.job("github_repository", "it", nil)
+	if look, err := k.Look(t.Context(), job); err != nil || !look.Absent {
+		t.Errorf("%+v, %v", look, err)
+	}
+	if got := w.provider.Warnings(); len(got) != 1 || !strings.Contains(got[0], "creates them without a search: github_repository (it)") {
+		t.Errorf("warnings %q", got)
+	}
+	job.Begun = true
+	_, err := k.Look(t.Context(), job)
+	if hints := reconcile.Hints(err); !errors.Is(err, reconcile.ErrCannotTell) || len(hints) != 1 || !strings.Contains(hints[0], "(its id is it, by the documentation)") {
+		t.Errorf("%v, hints %q", err, hints)
+	}
+	if err := os.WriteFile(filepath.Join(w.dir, "it"), []byte("made"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, begun := range []bool{true, false} {
+		job.Begun = begun
+		if look, err := k.Look(t.Context(), job); err != nil || look.Absent || look.Attrs["note"] != "made" {
+			t.Errorf("begun %t: %+v, %v", job.Begun, look, err)
+		}
+	}
+}
+
+// TestDocumentedIDs makes the ids of what people write. One that is not whole is none.
+func TestDocumentedIDs(t *testing.T) {
+	t.Parallel()
+	meta := func(props map[string]any) attributes { return attributes{"metadata": []any{props}} }
+	documented := 0
+	for name, w := range ways() {
+		if !w.documented {
+			continue
+		}
+		documented++
+		if _, whole := filled(w.id, attributes{}, attributes{}); whole {
+			t.Errorf("%s: an id of nothing", name)
+		}
+	}
+	if documented < 20 {
+		t.Errorf("%d types", documented)
+	}
+	for name, c := range map[string]struct {
+		want, config attributes
+		id           string
+	}{
+		"aws_s3_bucket":                  {attributes{"bucket": "shop"}, nil, "shop"},
+		"aws_iam_role_policy_attachment": {attributes{"role": "web", "policy_arn": "arn:aws:iam::aws:policy/ReadOnlyAccess"}, nil, "web/arn:aws:iam::aws:policy/ReadOnlyAccess"},
+		"azurerm_resource_group":         {attributes{"name": "shop"}, attributes{"subscription_id": "42"}, "/subscriptions/42/resourceGroups/shop"},
+		"google_storage_bucket":          {attributes{"name": "shop"}, attributes{"project": "p1"}, "p1/shop"},
+		"kubernetes_namespace":           {meta(map[string]any{"name": "shop"}), nil, "shop"},
+		"kubernetes_secret":              {meta(map[string]any{"name": "key"}), nil, "default/key"},
+		"kubernetes_deployment":          {meta(map[string]any{"name": "web", "namespace": "shop"}), nil, "shop/web"},
+		"helm_release":                   {attributes{"name": "web", "namespace": "shop"}, nil, "shop/web"},
+		"vault_mount":                    {attributes{"path": "kv"}, nil, "kv"},
+	} {
+		if id, whole := filled(ways()[name].id, c.want, c.config); !whole || id != c.id {
+			t.Errorf("%s: %q, whole %t, want %q", name, id, whole, c.id)
+		}
 	}
 }
 
