@@ -3,6 +3,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -38,9 +39,27 @@ type cutSet struct {
 	prepare func(prefix string)
 	// quiet waits until what was asked before a cut is done; nil: nothing is under way then.
 	quiet func()
+	// front is what the provider reaches its service through; nil: it reaches none.
+	front *cutFront
 	// id is the import id of the object of a resource, "" where there is none.
 	id func(address, prefix string) string
 }
+
+// cutPoint says where a deployment is cut: at its nth change, before the provider is asked or when it has answered, before the nth write of state that a disk
+// keeps, or before the nth request of the provider to its service that changes something there.
+type cutPoint struct {
+	where cutWhere
+	n     int
+	after bool
+}
+
+type cutWhere string
+
+const (
+	cutChange  cutWhere = "change"
+	cutCommit  cutWhere = "commit"
+	cutRequest cutWhere = "request"
+)
 
 // cutCounts is what became of the cuts of one tool.
 type cutCounts struct{ cuts, wentOn, stopped, told, silent int }
@@ -108,8 +127,8 @@ func (c *cutCase) declare(version string, adopt map[string]string) {
 	c.write("athanor.yaml", string(whole))
 }
 
-// command runs a tool, which is cut at a change unless at is 0. The code of one that was killed is -1.
-func (c *cutCase) command(tool string, at int, after bool, command string, more ...string) (int, string) {
+// prepared is a command of a tool, without what cuts it.
+func (c *cutCase) prepared(tool, command string, more ...string) *exec.Cmd {
 	c.t.Helper()
 	var cmd *exec.Cmd
 	if tool == "tofu" {
@@ -125,9 +144,16 @@ func (c *cutCase) command(tool string, at int, after bool, command string, more 
 			args = append(args, "--yes")
 		}
 		cmd = limited(c.t, path, args...)
-		c.env = append(c.env, "ATHANOR_ALLOW=program="+c.cutter)
 	}
-	cmd.Dir, cmd.Env = c.dir, append(slices.Clip(c.env), cutAt+"="+strconv.Itoa(at), cutPIDs+"=")
+	cmd.Dir, cmd.Env = c.dir, append(slices.Clip(c.env), "ATHANOR_ALLOW=program="+c.cutter)
+	return cmd
+}
+
+// command runs a tool, which is cut at a change unless at is 0. The code of one that was killed is -1.
+func (c *cutCase) command(tool string, at int, after bool, command string, more ...string) (int, string) {
+	c.t.Helper()
+	cmd := c.prepared(tool, command, more...)
+	cmd.Env = append(cmd.Env, cutAt+"="+strconv.Itoa(at), cutPIDs+"=")
 	if after {
 		cmd.Env = append(cmd.Env, cutAfter+"=yes")
 	}
@@ -139,6 +165,67 @@ func (c *cutCase) command(tool string, at int, after bool, command string, more 
 		}
 	}
 	return cmd.ProcessState.ExitCode(), string(out)
+}
+
+// request runs a deployment, and kills it with its provider before the nth request of that which changes something. It reports false when it ended before.
+func (c *cutCase) request(tool string, n int) bool {
+	t := c.t
+	t.Helper()
+	pids, command := filepath.Join(c.dir, "pids"), map[string]string{"tofu": "apply", "athanor": "deploy"}[tool]
+	cmd := c.prepared(tool, command)
+	var out bytes.Buffer
+	cmd.Env, cmd.Stdout, cmd.Stderr = append(cmd.Env, cutAt+"=0", cutPIDs+"="+pids), &out, &out
+	cut := make(chan struct{})
+	c.set.front.arm(n, func() { close(cut) })
+	defer c.set.front.arm(0, nil)
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- cmd.Wait() }()
+	select {
+	case <-cut:
+		for _, pid := range append([]int{cmd.Process.Pid}, c.providers(pids)...) { // the tool first: it might start another provider
+			_ = syscall.Kill(pid, syscall.SIGKILL)
+		}
+		<-ended
+		c.gone(tool, pids)
+		return true
+	case err := <-ended:
+		if err != nil {
+			t.Errorf("%s ends with %v before request %d\n%s", tool, err, n, out.String())
+		}
+		return false
+	}
+}
+
+// providers are the processes of providers that a file lists.
+func (c *cutCase) providers(pids string) (all []int) {
+	c.t.Helper()
+	listed, err := os.ReadFile(pids)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		c.t.Fatal(err)
+	}
+	for pid := range strings.FieldsSeq(string(listed)) {
+		number, err := strconv.Atoi(pid)
+		if err != nil {
+			c.t.Fatal(err)
+		}
+		all = append(all, number)
+	}
+	return all
+}
+
+// gone waits for the end of the providers that a file lists.
+func (c *cutCase) gone(tool, pids string) {
+	c.t.Helper()
+	for _, pid := range c.providers(pids) {
+		for began := time.Now(); syscall.Kill(pid, 0) == nil; time.Sleep(2 * time.Millisecond) {
+			if time.Since(began) > patience {
+				c.t.Fatalf("the provider %d outlives %s", pid, tool)
+			}
+		}
+	}
 }
 
 // commit runs a deployment, and kills it before its nth write of state that a disk keeps. It reports false when it ended before.
@@ -182,21 +269,7 @@ func (c *cutCase) commit(tool string, n int) bool {
 		}
 		return false
 	}
-	listed, err := os.ReadFile(pids)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		t.Fatal(err)
-	}
-	for pid := range strings.FieldsSeq(string(listed)) {
-		number, err := strconv.Atoi(pid)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for began := time.Now(); syscall.Kill(number, 0) == nil; time.Sleep(2 * time.Millisecond) {
-			if time.Since(began) > patience {
-				t.Fatalf("the provider %d outlives %s", number, tool)
-			}
-		}
-	}
+	c.gone(tool, pids)
 	return true
 }
 
@@ -250,9 +323,8 @@ func (c *cutCase) wayOut(said string) error {
 	return errors.New(said)
 }
 
-// run cuts a deployment, at a change or before a commit, and goes on with another command. It counts what became of the objects, and reports false when
-// nothing was cut.
-func (c *cutCase) run(tool string, at int, after, atCommit bool, next string, n *cutCounts) bool {
+// run cuts a deployment, and goes on with another command. It counts what became of the objects, and reports false when nothing was cut.
+func (c *cutCase) run(tool string, at cutPoint, next string, n *cutCounts) bool {
 	t := c.t
 	t.Helper()
 	deploy, state := "deploy", ".athanor"
@@ -262,21 +334,29 @@ func (c *cutCase) run(tool string, at int, after, atCommit bool, next string, n 
 	if c.set.prepare != nil {
 		c.set.prepare(c.prefix)
 	}
-	what := fmt.Sprintf("%s, %s: cut %d, after its answer %t, then %s", c.set.name, tool, at, after, next)
+	what := fmt.Sprintf("%s, %s: cut at %s %d, after its answer %t, then %s", c.set.name, tool, at.where, at.n, at.after, next)
 	c.declare("1", nil)
 	if tool == "athanor" {
 		c.allowed()
 	}
-	if atCommit {
-		what = fmt.Sprintf("%s, %s: cut before commit %d, then %s", c.set.name, tool, at, next)
-		if !c.commit(tool, at) {
-			if code, out := c.command(tool, 0, false, "destroy"); code != 0 {
-				t.Errorf("%s: destroy ends with %d\n%s", what, code, out)
-			}
+	isCut := false
+	switch at.where {
+	case cutCommit:
+		isCut = c.commit(tool, at.n)
+	case cutRequest:
+		isCut = c.request(tool, at.n)
+	default:
+		code, out := c.command(tool, at.n, at.after, deploy)
+		if code != -1 {
+			t.Errorf("%s: it is not cut: %d\n%s", what, code, out)
 			return false
 		}
-	} else if code, out := c.command(tool, at, after, deploy); code != -1 {
-		t.Errorf("%s: it is not cut: %d\n%s", what, code, out)
+		isCut = true
+	}
+	if !isCut {
+		if code, out := c.command(tool, 0, false, "destroy"); code != 0 {
+			t.Errorf("%s: destroy ends with %d\n%s", what, code, out)
+		}
 		return false
 	}
 	n.cuts++
@@ -363,10 +443,10 @@ func (w *cutWorld) database(t *testing.T, query string) (set *cutSet, name, addr
 	t.Helper()
 	db := newDatabase(t)
 	name, address = db.name, db.address.String()
-	conn := pgtest.Connect(t, address)
+	conn, front := pgtest.Connect(t, address), new(cutFront)
 	return &cutSet{
-		source: "cyrilgdn/postgresql", id: noID,
-		config: map[string]any{"database": name, "host": "127.0.0.1", "port": db.port, "sslmode": "disable", "username": pgtest.Superuser},
+		source: "cyrilgdn/postgresql", id: noID, front: front,
+		config: map[string]any{"database": name, "host": "127.0.0.1", "port": front.ofPostgres(t, db), "sslmode": "disable", "username": pgtest.Superuser},
 		quiet:  func() { quiet(t, conn) },
 		have: func(_, prefix string) (n int) {
 			if err := conn.QueryRow(context.Background(), query, prefix).Scan(&n); err != nil {
@@ -399,11 +479,11 @@ func (w *cutWorld) grants(t *testing.T) *cutSet {
 }
 
 // atCloudflare is a set of objects at Cloudflare. OpenTofu is not cut there with queues: where a cut left one, the provider does not answer for minutes.
-func (w *cutWorld) atCloudflare(resources string) *cutSet {
-	s := w.cloudflare
+func (w *cutWorld) atCloudflare(t *testing.T, resources string) *cutSet {
+	s, front := w.cloudflare, new(cutFront)
 	return &cutSet{
-		source: "cloudflare/cloudflare", env: []string{"CLOUDFLARE_API_TOKEN=" + s.Token}, id: noID,
-		config: map[string]any{"base_url": s.Env()["CLOUDFLARE_API_BASE_URL"]}, resources: strings.NewReplacer("ACCOUNT", s.Account, "ZONE", w.zone).Replace(resources),
+		source: "cloudflare/cloudflare", env: []string{"CLOUDFLARE_API_TOKEN=" + s.Token}, id: noID, front: front,
+		config: map[string]any{"base_url": front.ofHTTP(t, s.Env()["CLOUDFLARE_API_BASE_URL"])}, resources: strings.NewReplacer("ACCOUNT", s.Account, "ZONE", w.zone).Replace(resources),
 	}
 }
 
@@ -420,7 +500,7 @@ func (w *cutWorld) listed(t *testing.T, path, name, prefix string) (found []map[
 }
 
 func (w *cutWorld) queues(t *testing.T) *cutSet {
-	set := w.atCloudflare(`
+	set := w.atCloudflare(t, `
   jobs: {kind: tf.cloudflare_queue, provider: it, props: {account_id: ACCOUNT, queue_name: NAME-jobs, settings: {delivery_delay: NUMBER, delivery_paused: false, message_retention_period: 345600}}}
 `)
 	set.objects = 1
@@ -431,7 +511,7 @@ func (w *cutWorld) queues(t *testing.T) *cutSet {
 }
 
 func (w *cutWorld) records(t *testing.T) *cutSet {
-	set := w.atCloudflare(`
+	set := w.atCloudflare(t, `
   ns:  {kind: tf.cloudflare_workers_kv_namespace, provider: it, props: {account_id: ACCOUNT, title: NAME TEXT}}
   www: {kind: tf.cloudflare_dns_record, provider: it, props: {zone_id: ZONE, name: NAME.shop.example, type: A, content: 192.0.2.NUMBER, ttl: 300}}
 `)
@@ -453,7 +533,8 @@ func (w *cutWorld) records(t *testing.T) *cutSet {
 	return set
 }
 
-// cutAll cuts the deployments of a set by a tool: before each commit of its state, and at each change before and after its answer.
+// cutAll cuts the deployments of a set by a tool: before each commit of its state, before each request of the provider that changes something, and at each
+// change before and after its answer.
 func cutAll(t *testing.T, set *cutSet, tool string, group int) string {
 	t.Helper()
 	var n cutCounts
@@ -462,19 +543,29 @@ func cutAll(t *testing.T, set *cutSet, tool string, group int) string {
 		number++
 		return fmt.Sprintf("cut%dg%dx", group, number)
 	}
-	for at, isCut := 1, true; isCut; at++ { // each commit has one of them as its next
-		isCut = false
-		next := nexts[at%len(nexts)]
-		t.Run(fmt.Sprintf("%s/commit %d", next, at), func(t *testing.T) {
-			isCut = newCutCase(t, set, prefix()).run(tool, at, false, true, next, &n)
-		})
+	each := func(where cutWhere) (cuts int) { // each of them has one command as its next
+		for isCut := true; isCut; {
+			isCut = false
+			at := cutPoint{where: where, n: cuts + 1}
+			next := nexts[at.n%len(nexts)]
+			t.Run(fmt.Sprintf("%s/%s %d", next, where, at.n), func(t *testing.T) {
+				isCut = newCutCase(t, set, prefix()).run(tool, at, next, &n)
+			})
+			if isCut {
+				cuts++
+			}
+		}
+		return cuts
 	}
-	commits := n.cuts
+	commits, requests := each(cutCommit), 0
+	if set.front != nil {
+		requests = each(cutRequest)
+	}
 	for _, next := range nexts {
 		for at := 1; at <= set.objects; at++ {
 			for _, after := range []bool{false, true} {
 				t.Run(fmt.Sprintf("%s/%d/%t", next, at, after), func(t *testing.T) {
-					newCutCase(t, set, prefix()).run(tool, at, after, false, next, &n)
+					newCutCase(t, set, prefix()).run(tool, cutPoint{cutChange, at, after}, next, &n)
 				})
 			}
 		}
@@ -482,14 +573,15 @@ func cutAll(t *testing.T, set *cutSet, tool string, group int) string {
 	if tool == "athanor" && n.silent > 0 {
 		t.Errorf("%d times athanor made or left something in silence", n.silent)
 	}
-	if commits == 0 {
-		t.Errorf("no commit of %s was cut", tool)
+	if commits == 0 || requests == 0 && set.front != nil {
+		t.Errorf("%d commits of %s were cut, and %d requests of its provider", commits, tool, requests)
 	}
-	return fmt.Sprintf("| %s | %s | %d + %d | %d | %d | %d | %d |\n", set.name, tool, n.cuts-commits, commits, n.wentOn, n.stopped, n.told, n.silent)
+	changes := n.cuts - commits - requests
+	return fmt.Sprintf("| %s | %s | %d + %d + %d | %d | %d | %d | %d |\n", set.name, tool, changes, commits, requests, n.wentOn, n.stopped, n.told, n.silent)
 }
 
-// TestRealTofuCuts kills athanor and the real tofu at each change that they ask a real provider for, before it is made and after, and before each commit of
-// their state, and goes on with the same deployment, an edited one, a destruction, or a deployment without state. athanor makes nothing twice in silence,
+// TestRealTofuCuts kills athanor and the real tofu at each change that they ask a real provider for, before it is made and after, before each commit of
+// their state, and before each request of the provider that changes something in its service, and goes on with the same deployment, an edited one, a destruction, or a deployment without state. athanor makes nothing twice in silence,
 // and where it stops, what it says is a way out. The sets are cut beside each other; -run TestRealTofuCuts/all/files cuts one of them. The table in
 // docs/terraform-providers.md is what is found here, and is written anew under $ATHANOR_UPDATE when all were cut.
 func TestRealTofuCuts(t *testing.T) {

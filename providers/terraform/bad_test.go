@@ -13,6 +13,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -21,6 +22,7 @@ import (
 
 	"github.com/athanor-dev/athanor/providers/terraform/internal/tfplugin"
 	"github.com/athanor-dev/athanor/providers/terraform/plugin"
+	"github.com/athanor-dev/athanor/providers/terraform/schema"
 	"github.com/athanor-dev/athanor/providers/terraform/value"
 	"github.com/athanor-dev/athanor/reconcile"
 	"github.com/athanor-dev/athanor/reconcile/tree"
@@ -41,8 +43,9 @@ var badType = cty.Object(map[string]cty.Type{"name": cty.String, "id": cty.Strin
 // bad is a provider of version 6 of the protocol whose resource types each do something that no provider may do. Objects are files in a
 // folder that its configuration names.
 type bad struct {
-	dir  string
-	stop chan struct{}
+	dir    string
+	stop   chan struct{}
+	minted atomic.Int64
 }
 
 // serveBad serves the provider as go-plugin would: a line on standard output, and gRPC on a socket.
@@ -155,7 +158,7 @@ func (b *bad) answer(call string, body []byte) proto.Message {
 		asked["note"] = cty.StringVal("about " + asked["name"].AsString())
 		return &tfplugin.ReadDataSource_Response{State: sent(cty.ObjectVal(asked))}
 	case "PlanResourceChange":
-		return planBad(unmarshal(body, &tfplugin.PlanResourceChange_Request{}))
+		return b.plan(unmarshal(body, &tfplugin.PlanResourceChange_Request{}))
 	case "ApplyResourceChange":
 		return b.apply(unmarshal(body, &tfplugin.ApplyResourceChange_Request{}))
 	}
@@ -209,8 +212,11 @@ func badSchemas() *tfplugin.GetProviderSchema_Response {
 		Provider:          &tfplugin.Schema{Block: &tfplugin.Schema_Block{Attributes: []*tfplugin.Schema_Attribute{{Name: "dir", Type: text, Required: true}}}},
 		ResourceSchemas:   map[string]*tfplugin.Schema{},
 	}
-	for _, name := range []string{"panics", "hangs", "other", "unknown", "warns", "own", "never", "half", "liar", "good"} {
+	for _, name := range []string{"panics", "hangs", "other", "unknown", "warns", "own", "never", "half", "liar", "late", "mints", "good"} {
 		answer.ResourceSchemas["bad_"+name] = &tfplugin.Schema{Block: &tfplugin.Schema_Block{Attributes: attributes}}
+	}
+	for _, name := range []string{"random_kept", "github_repository"} { // of whose names something is known
+		answer.ResourceSchemas[name] = answer.ResourceSchemas["bad_good"]
 	}
 	return answer
 }
@@ -223,6 +229,14 @@ func (b *bad) read(r *tfplugin.ReadResource_Request) *tfplugin.DynamicValue {
 	if err != nil {
 		return sent(cty.NullVal(badType))
 	}
+	if late := b.file(state.GetAttr("name").AsString() + ".seen"); r.TypeName == "bad_late" { // as services whose lists lag
+		if _, err := os.Stat(late); err != nil {
+			if err := os.WriteFile(late, nil, 0o600); err != nil {
+				panic(err)
+			}
+			return sent(cty.NullVal(badType))
+		}
+	}
 	members := state.AsValueMap()
 	members["note"] = cty.StringVal(string(data))
 	if r.TypeName == "bad_own" {
@@ -231,10 +245,17 @@ func (b *bad) read(r *tfplugin.ReadResource_Request) *tfplugin.DynamicValue {
 	return sent(cty.ObjectVal(members))
 }
 
-func planBad(r *tfplugin.PlanResourceChange_Request) *tfplugin.PlanResourceChange_Response {
+func (b *bad) plan(r *tfplugin.PlanResourceChange_Request) *tfplugin.PlanResourceChange_Response {
 	prior, proposed := decoded(r.PriorState, badType), decoded(r.ProposedNewState, badType)
+	if r.TypeName == "bad_mints" && !proposed.IsNull() { // it chooses a name while it plans
+		members := proposed.AsValueMap()
+		if members["extra"] = cty.StringVal(fmt.Sprint("minted ", b.minted.Add(1))); !prior.IsNull() {
+			members["extra"] = prior.GetAttr("extra")
+		}
+		proposed = cty.ObjectVal(members)
+	}
 	if proposed.IsNull() || !prior.IsNull() && prior.RawEquals(proposed) {
-		return &tfplugin.PlanResourceChange_Response{PlannedState: r.ProposedNewState}
+		return &tfplugin.PlanResourceChange_Response{PlannedState: sent(proposed)}
 	}
 	members := proposed.AsValueMap()
 	if prior.IsNull() {
@@ -316,7 +337,10 @@ func newBadWorldOf(t *testing.T, provider reconcile.Provider) *badWorld {
 
 func (w *badWorld) job(typ, name string, props map[string]any) (reconcile.Any, *reconcile.Job) {
 	w.t.Helper()
-	k, err := w.provider.Family.Kind("tf.bad_" + typ)
+	if !strings.Contains(typ, "_") {
+		typ = "bad_" + typ
+	}
+	k, err := w.provider.Family.Kind(Prefix + typ)
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -327,7 +351,7 @@ func (w *badWorld) job(typ, name string, props map[string]any) (reconcile.Any, *
 	declared := map[string]any{"name": name}
 	maps.Copy(declared, props)
 	job := &reconcile.Job{
-		Address: name, Props: declared, Cloud: w.cloud, Place: place, Dir: w.dir, Nonce: "nonce-of-" + name,
+		Address: name, Props: declared, Cloud: w.cloud, Place: place, Dir: w.dir, Nonce: tree.Digest(name),
 		Digest: func(domain string, data []byte) string { return tree.Digest([]any{domain, string(data)}) },
 	}
 	return k, job
@@ -414,6 +438,85 @@ func TestOtherState(t *testing.T) {
 	}
 }
 
+// counting makes the provider count its calls from here on. What it returns says how often one was made.
+func (w *badWorld) counting() func(call string) int {
+	w.t.Helper()
+	log := filepath.Join(w.dir, "calls.log")
+	if err := os.WriteFile(log, nil, 0o600); err != nil {
+		w.t.Fatal(err)
+	}
+	return func(call string) int {
+		w.t.Helper()
+		made, err := os.ReadFile(log)
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		return strings.Count(string(made), call+"\n")
+	}
+}
+
+// TestNotShownYet is about a service that does not show at once what was made in it: a read that finds nothing is no reason to make a second one. What
+// is not there later was deleted.
+func TestNotShownYet(t *testing.T) {
+	t.Parallel()
+	w := newBadWorld(t)
+	made := w.counting()
+	out, err := w.settle(t.Context(), "late", "it", nil)
+	if n := made("ApplyResourceChange"); err != nil || !out.Created || n != 1 {
+		t.Errorf("created %t by %d calls, %v", out.Created, n, err)
+	}
+	if out, err := w.settle(t.Context(), "late", "it", nil); err != nil || out.Created || len(out.Changed) > 0 || made("ApplyResourceChange") != 1 {
+		t.Errorf("again: %+v, %v", out, err)
+	}
+	if err := os.Remove(filepath.Join(w.dir, "it")); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := w.settle(t.Context(), "late", "it", nil); err != nil || !out.Created {
+		t.Errorf("deleted by somebody: %+v, %v", out, err)
+	}
+}
+
+// TestPlansACreationOnce counts the plans of resources that are declared alike: one creation is planned once, and another one by the same answer, unless
+// the provider chose something in it.
+func TestPlansACreationOnce(t *testing.T) {
+	t.Parallel()
+	w := newBadWorld(t)
+	for _, c := range []struct {
+		typ   string
+		plans int // of two creations, and of what was made by them
+	}{{"good", 1 + 2}, {"mints", 2 + 2}} {
+		made, props := w.counting(), map[string]any{"name": "of-" + c.typ}
+		one, err := w.settle(t.Context(), c.typ, c.typ+"-one", props)
+		if err != nil {
+			t.Fatal(err)
+		}
+		two, err := w.settle(t.Context(), c.typ, c.typ+"-two", props)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n := made("PlanResourceChange"); n != c.plans || made("ApplyResourceChange") != 2 {
+			t.Errorf("%s: %d plans and %d changes of two creations, want %d and 2", c.typ, n, made("ApplyResourceChange"), c.plans)
+		}
+		if a, b := one.Attrs["extra"], two.Attrs["extra"]; c.typ == "mints" && (a == nil || a == b) {
+			t.Errorf("two objects were made with %v and %v", a, b)
+		}
+	}
+}
+
+// TestTimeoutsAreLonger is about operations of which the provider gives up by itself: it does so before athanor, and says what it left.
+func TestTimeoutsAreLonger(t *testing.T) {
+	t.Parallel()
+	const sdk = 20 * time.Minute
+	bound := func(attributes map[string]*schema.Attribute) time.Duration {
+		k := &kind{Type: &schema.Type{Name: "bad_slow", Block: &schema.Block{Attributes: attributes}}}
+		return k.whole().Timeouts.Create
+	}
+	plain, own := bound(nil), bound(map[string]*schema.Attribute{"timeouts": {Type: cty.String}})
+	if plain <= sdk || own <= plain {
+		t.Errorf("a creation is given up after %v, and after %v where the type has timeouts", plain, own)
+	}
+}
+
 // TestFailedUpdateIsPlannedAgain is about an old SDK, which answers an update that failed with the new values, though it wrote none: a value that
 // cannot be read, such as a password, is still to be written.
 func TestFailedUpdateIsPlannedAgain(t *testing.T) {
@@ -497,6 +600,91 @@ func TestCreatedUnseen(t *testing.T) {
 	}
 }
 
+// TestProviderLog is about what a provider prints: it is in a file where the user wants one, with its name and without secrets.
+func TestProviderLog(t *testing.T) {
+	t.Parallel()
+	set := newProviders()
+	set.printed.path = filepath.Join(t.TempDir(), "log")
+	set.redacting(func(text string) string { return strings.ReplaceAll(text, "somebody", "(secret)") })
+	w := newBadWorldOf(t, set.family())
+	if _, err := w.settle(t.Context(), "good", "it", nil); err != nil {
+		t.Fatal(err)
+	}
+	w.provider.Close()
+	log, err := os.ReadFile(set.printed.path)
+	if want := "tests/bad: (secret) prints to standard output\n"; err != nil || !strings.Contains(string(log), want) {
+		t.Errorf("the log holds %q (%v), want %q", log, err, want)
+	}
+	if info, err := os.Stat(set.printed.path); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("%v, %v", info.Mode(), err)
+	}
+}
+
+// TestDocumentedID is about a type of which the id is that of the documentation, which no test proves: what is found under it exists, and of what is not found
+// nobody can tell. The id is said, and a creation without a search is told.
+func TestDocumentedID(t *testing.T) {
+	t.Parallel()
+	w := newBadWorld(t)
+	k, job := w.job("github_repository", "it", nil)
+	if look, err := k.Look(t.Context(), job); err != nil || !look.Absent {
+		t.Errorf("%+v, %v", look, err)
+	}
+	if got := w.provider.Warnings(); len(got) != 1 || !strings.Contains(got[0], "creates them without a search: github_repository (it)") {
+		t.Errorf("warnings %q", got)
+	}
+	job.Begun = true
+	_, err := k.Look(t.Context(), job)
+	if hints := reconcile.Hints(err); !errors.Is(err, reconcile.ErrCannotTell) || len(hints) != 1 || !strings.Contains(hints[0], "(its id is it, by the documentation)") {
+		t.Errorf("%v, hints %q", err, hints)
+	}
+	if err := os.WriteFile(filepath.Join(w.dir, "it"), []byte("made"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, begun := range []bool{true, false} {
+		job.Begun = begun
+		if look, err := k.Look(t.Context(), job); err != nil || look.Absent || look.Attrs["note"] != "made" {
+			t.Errorf("begun %t: %+v, %v", job.Begun, look, err)
+		}
+	}
+}
+
+// TestDocumentedIDs makes the ids of what people write. One that is not whole is none.
+func TestDocumentedIDs(t *testing.T) {
+	t.Parallel()
+	meta := func(props map[string]any) attributes { return attributes{"metadata": []any{props}} }
+	documented := 0
+	for name, w := range ways() {
+		if !w.documented {
+			continue
+		}
+		documented++
+		if _, whole := filled(w.id, attributes{}, attributes{}); whole {
+			t.Errorf("%s: an id of nothing", name)
+		}
+	}
+	if documented < 20 {
+		t.Errorf("%d types", documented)
+	}
+	for name, c := range map[string]struct {
+		want, config attributes
+		id           string
+	}{
+		"aws_s3_bucket":                  {attributes{"bucket": "shop"}, nil, "shop"},
+		"aws_iam_role_policy_attachment": {attributes{"role": "web", "policy_arn": "arn:aws:iam::aws:policy/ReadOnlyAccess"}, nil, "web/arn:aws:iam::aws:policy/ReadOnlyAccess"},
+		"azurerm_resource_group":         {attributes{"name": "shop"}, attributes{"subscription_id": "42"}, "/subscriptions/42/resourceGroups/shop"},
+		"google_storage_bucket":          {attributes{"name": "shop"}, attributes{"project": "p1"}, "p1/shop"},
+		"kubernetes_namespace":           {meta(map[string]any{"name": "shop"}), nil, "shop"},
+		"kubernetes_secret":              {meta(map[string]any{"name": "key"}), nil, "default/key"},
+		"kubernetes_deployment":          {meta(map[string]any{"name": "web", "namespace": "shop"}), nil, "shop/web"},
+		"helm_release":                   {attributes{"name": "web", "namespace": "shop"}, nil, "shop/web"},
+		"vault_mount":                    {attributes{"path": "kv"}, nil, "kv"},
+	} {
+		if id, whole := filled(ways()[name].id, c.want, c.config); !whole || id != c.id {
+			t.Errorf("%s: %q, whole %t, want %q", name, id, whole, c.id)
+		}
+	}
+}
+
 // TestDataSource reads a data source by a query, under both of its names. As a resource it is refused.
 func TestDataSource(t *testing.T) {
 	t.Parallel()
@@ -567,7 +755,7 @@ func TestKilled(t *testing.T) {
 func TestProcessIsReplaced(t *testing.T) {
 	t.Parallel()
 	set := newProviders()
-	set.callsPerProcess = 20
+	set.pace = func(int64) pace { return pace{calls: 20} }
 	w := newBadWorldOf(t, set.family())
 	p := w.cloud.(*cloud).program
 	stop := make(chan struct{})

@@ -228,19 +228,6 @@ func askedOf(t *schema.Type, config *tfplugin.DynamicValue) question {
 	return sha256.Sum256(slices.Concat([]byte(t.Name), []byte{0}, config.GetMsgpack()))
 }
 
-// creatable has the provider plan a creation, unless it did so before: what it finds wrong only then is told.
-func (p *program) creatable(ctx context.Context, t *schema.Type, config cty.Value) error {
-	sent, err := value.Encode(config, t.Value)
-	if err != nil {
-		return err
-	}
-	if _, ok := p.plannable.Load(askedOf(t, sent)); ok {
-		return nil
-	}
-	_, err = p.plan(ctx, t, none(t), config)
-	return err
-}
-
 // upgrade reads what state keeps. A provider is asked also about its own version: it drops what its schema lost. What was written by the very
 // schema that it has now is read without it, as is what it left as it was.
 func (p *program) upgrade(ctx context.Context, t *schema.Type, o *object) (seen, error) {
@@ -334,8 +321,8 @@ type planned struct {
 	prior         seen
 	config, state cty.Value
 	asked         question // of the configuration
-	// wire is the state as the provider sent it: that goes back to it, and nothing that was made of it.
-	wire     *tfplugin.DynamicValue
+	// answer is what the provider said, nil where it was not asked. The state as it was sent goes back to it, and nothing that was made of it.
+	answer   *tfplugin.PlanResourceChange_Response
 	private  []byte
 	identity []byte
 	// legacy says that the provider uses an SDK that does not keep to its plans.
@@ -348,9 +335,8 @@ var errDeferred = errors.New("the provider cannot plan it yet")
 
 // plan asks what is to be done to make prior as config says. A null prior plans a creation, a null config a deletion.
 func (p *program) plan(ctx context.Context, t *schema.Type, prior seen, config cty.Value) (*planned, error) {
-	out := &planned{t: t, prior: prior, config: config, state: cty.NullVal(t.Value), private: prior.private}
 	if config.IsNull() && !p.schema.PlansDeletion {
-		return out, nil
+		return &planned{t: t, prior: prior, config: config, state: cty.NullVal(t.Value), private: prior.private}, nil
 	}
 	proposed := cty.NullVal(t.Value)
 	if !config.IsNull() {
@@ -365,9 +351,8 @@ func (p *program) plan(ctx context.Context, t *schema.Type, prior seen, config c
 	if err != nil {
 		return nil, err
 	}
-	out.asked = askedOf(t, request.Config)
-	var answer tfplugin.PlanResourceChange_Response
-	if err := p.call(ctx, "PlanResourceChange", request, &answer); err != nil {
+	answer := new(tfplugin.PlanResourceChange_Response)
+	if err := p.call(ctx, "PlanResourceChange", request, answer); err != nil {
 		return nil, err
 	}
 	if err := p.failed("PlanResourceChange", t.Name, answer.Diagnostics); err != nil {
@@ -376,21 +361,23 @@ func (p *program) plan(ctx context.Context, t *schema.Type, prior seen, config c
 	if answer.Deferred != nil {
 		return nil, fmt.Errorf("%s: %w (%s)", t.Name, errDeferred, answer.Deferred.Reason)
 	}
-	if out.state, err = value.Decode(answer.PlannedState, t.Value); err != nil {
+	return (&planned{t: t, prior: prior, config: config, asked: askedOf(t, request.Config)}).by(answer)
+}
+
+// by is what an answer plans.
+func (pl *planned) by(answer *tfplugin.PlanResourceChange_Response) (_ *planned, err error) {
+	if pl.state, err = value.Decode(answer.PlannedState, pl.t.Value); err != nil {
 		return nil, err
 	}
-	out.wire, out.private, out.identity = answer.PlannedState, answer.PlannedPrivate, identityIn(answer.PlannedIdentity)
-	if out.legacy = answer.LegacyTypeSystem; out.legacy {
-		out.state = value.Repaired(t.Block, out.state)
+	pl.answer, pl.private, pl.identity = answer, answer.PlannedPrivate, identityIn(answer.PlannedIdentity)
+	if pl.legacy = answer.LegacyTypeSystem; pl.legacy {
+		pl.state = value.Repaired(pl.t.Block, pl.state)
 	}
-	if prior.state.IsNull() {
-		p.plannable.Store(out.asked, nil)
+	if !pl.prior.state.IsNull() && !pl.config.IsNull() {
+		pl.differences = value.Differences(pl.t.Block, pl.prior.state, pl.state, pl.legacy)
+		pl.replaces = replacing(pl.differences, answer.RequiresReplace)
 	}
-	if !prior.state.IsNull() && !config.IsNull() {
-		out.differences = value.Differences(t.Block, prior.state, out.state, out.legacy)
-		out.replaces = replacing(out.differences, answer.RequiresReplace)
-	}
-	return out, nil
+	return pl, nil
 }
 
 // replacing are the paths of differences that nothing changes in place. Providers also name paths that do not differ, a map where one
@@ -424,8 +411,8 @@ func (p *program) apply(ctx context.Context, pl *planned) (seen, error) {
 	if err != nil {
 		return pl.prior, err
 	}
-	if pl.wire != nil {
-		request.PlannedState = pl.wire
+	if pl.answer != nil {
+		request.PlannedState = pl.answer.PlannedState
 	}
 	var answer tfplugin.ApplyResourceChange_Response
 	// The answer is waited for: the object may be written while nobody listens. Whoever cancels does not want to wait any more, and then

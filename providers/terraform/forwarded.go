@@ -65,6 +65,7 @@ func reach(ctx context.Context, s site) (p *program, later bool, err error) {
 		return nil, false, fmt.Errorf("%T is no Terraform provider", s.Cloud)
 	}
 	p = reached.program
+	p.set.redacting(s.Redact) // before it gets a configuration, which it might print
 	if !p.forwards() {
 		return p, false, p.running(ctx)
 	}

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/zclconf/go-cty/cty"
 
@@ -69,6 +70,7 @@ func (k *kind) whole() *contract.Kind[attributes, *live, attributes] {
 		},
 		// Two objects of one name cannot be side by side, and names are the author's here.
 		DeleteFirst: !keepsNothingOutside(k.Name),
+		Timeouts:    k.timeouts(),
 		Owner:       k.owner(),
 		MovesFrom:   k.movesFrom,
 		API:         contract.API{Calls: []string{"ReadResource", "PlanResourceChange", "ApplyResourceChange"}},
@@ -98,6 +100,21 @@ func (k *kind) affected(plan *planned) []tree.Path {
 		}
 	}
 	return all
+}
+
+// The bounds of one operation. They are longer than those of the SDKs, 20 minutes where a type has no timeouts of its own: a provider that gives up
+// answers what it left, and one that is given up does not. A resource's own bound may be shorter.
+const (
+	plainTimeout = 30 * time.Minute
+	ownTimeout   = 6 * time.Hour // of types with timeouts, which have minutes to hours
+)
+
+func (k *kind) timeouts() contract.Timeouts {
+	bound := plainTimeout
+	if k.Block.Member("timeouts").Known() {
+		bound = ownTimeout
+	}
+	return contract.Timeouts{Create: bound, Update: bound, Delete: bound}
 }
 
 func (k *kind) doc() string {
@@ -156,7 +173,6 @@ func (k *kind) observe(ctx context.Context, s site) (*live, error) {
 			return nil, err
 		}
 	}
-	p.set.redacting(s.Redact)
 	switch {
 	case waits && s.Former != nil:
 		return nil, errConfigLater
@@ -187,7 +203,7 @@ func (k *kind) observe(ctx context.Context, s site) (*live, error) {
 		return nil, reconcile.ErrAbsent
 	}
 	// What the provider finds wrong only when it plans is told before anything is made.
-	if err := p.creatable(ctx, k.Type, config); err != nil {
+	if err := p.creatable(ctx, k.Type, s.Address, config); err != nil {
 		return nil, err
 	}
 	k.createsUnseen(p, s)
@@ -233,10 +249,13 @@ func (k *kind) look(ctx context.Context, p *program, s site) (string, seen, erro
 				return have.Key, none(k.Type), nil // it was deleted a moment ago: some types are found for ever
 			}
 			before, err := p.upgrade(ctx, k.Type, have.Object)
-			if err != nil || before.state.IsNull() { // the provider refused to make it
+			if err != nil || before.state.IsNull() || isOnlyInState(k.Name) { // null: the provider refused to make it
 				return have.Key, before, err
 			}
 			now, err := p.read(ctx, k.Type, before)
+			if _, justMade := p.made.LoadAndDelete(have.Key); justMade && err == nil && now.state.IsNull() {
+				now = before // the service does not show it yet: a second one would be made
+			}
 			return have.Key, now, err
 		}
 	}
@@ -245,13 +264,13 @@ func (k *kind) look(ctx context.Context, p *program, s site) (string, seen, erro
 	}
 	switch {
 	case isFile(k.Name) && s.Want != nil && isWhole(s.Want): // also one of a known identity: files have no importer
-		found, id, err := k.fileOf(ctx, p, s.Want)
+		found, id, err := k.fileOf(ctx, p, s)
 		return cmp.Or(s.ID, keyWith(id, s.Nonce)), found, err
 	case s.ID != "":
 		given, _, _ := strings.Cut(s.ID, "#")
 		if w := ways()[k.Name]; w.seeded && s.Want != nil && isWhole(s.Want) {
 			if id, _ := filled(w.id, s.Want, p.settings.Config); id == given {
-				found, err := k.readAsPlanned(ctx, p, s.Want, given)
+				found, err := k.readAsPlanned(ctx, p, s, given)
 				return s.ID, found, err
 			}
 		}
@@ -289,10 +308,11 @@ func (k *kind) create(ctx context.Context, s site) (attributes, error) {
 	if err != nil {
 		return nil, err
 	}
-	plan, err := p.plan(ctx, k.Type, none(k.Type), config)
+	plan, err := p.creation(ctx, k.Type, s.Address, config)
 	if err != nil {
 		return nil, err
 	}
+	p.spend(plan)
 	plan.prior.valid = valid
 	var made seen
 	err = through(ctx, s.Location, "ApplyResourceChange", true, func(ctx context.Context) error {
@@ -312,7 +332,9 @@ func (k *kind) create(ctx context.Context, s site) (attributes, error) {
 		return nil, fmt.Errorf("%s: the provider made nothing, and did not say why", k.Name)
 	}
 	made.fresh = true
-	return k.attributes(p, keyFor(made, s.Nonce), made), nil
+	key := keyFor(made, s.Nonce)
+	p.made.Store(key, nil)
+	return k.attributes(p, key, made), nil
 }
 
 // keyFor is what an object is known by for life: the id that it was made with, and something that no other has.

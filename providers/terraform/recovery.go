@@ -61,6 +61,13 @@ func keepsNothingOutside(name string) bool {
 	return slices.Contains([]string{"random", "tls", "null", "time", "terraform"}, provider)
 }
 
+// isOnlyInState reports types of which a read tells what state has, whatever the time is. They are a part of those that keep nothing outside: a
+// certificate is read to be renewed.
+func isOnlyInState(name string) bool {
+	provider, _, _ := strings.Cut(name, "_")
+	return provider == "random" || provider == "null"
+}
+
 // isFile reports types whose objects are files with a declared content. They have no importer, and are found by being read.
 func isFile(name string) bool { return name == "local_file" || name == "local_sensitive_file" }
 
@@ -85,13 +92,13 @@ func (k *kind) owner() contract.Ownership[attributes, *live] {
 }
 
 // fileOf reads the file that is declared, as if it had been written. The provider says absent of one that has another content.
-func (k *kind) fileOf(ctx context.Context, p *program, want attributes) (found seen, id string, err error) {
+func (k *kind) fileOf(ctx context.Context, p *program, s site) (found seen, id string, err error) {
 	absent := none(k.Type)
-	config, err := k.config(want, known)
+	config, err := k.config(s.Want, known)
 	if err != nil {
 		return absent, "", err
 	}
-	plan, err := p.plan(ctx, k.Type, absent, config)
+	plan, err := p.creation(ctx, k.Type, s.Address, config)
 	if err != nil || plan.state.IsNull() {
 		return absent, "", err
 	}

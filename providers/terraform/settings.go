@@ -78,11 +78,13 @@ type program struct {
 	mu      sync.Mutex
 	worker  atomic.Pointer[worker]
 	retired []*worker // those whose place others took
-	// valid are the configurations that the provider called valid, plannable those of which it has planned a creation, and current the kept
-	// states that it left as they were.
-	valid, plannable, current sync.Map
+	// valid are the configurations that the provider called valid, offers what it planned of creations, and current the kept states that it left
+	// as they were.
+	valid, offers, current sync.Map
 	// latest is what the last answer of a provider told of objects of which state is older: by key.
 	latest sync.Map
+	// made are objects that were created and not read since, by key.
+	made sync.Map
 	// observed are objects that were observed to be deleted, by key, until they are.
 	observed sync.Map
 	// lost are the errors of creations that were not answered, by address.
@@ -97,7 +99,7 @@ func (p *program) running(ctx context.Context) error {
 	defer p.mu.Unlock()
 	w := p.worker.Load()
 	alive := w != nil && !w.Exited()
-	if alive && w.configured && !w.spent(p.set.callsPerProcess) {
+	if alive && w.configured && !w.spent() {
 		return nil
 	}
 	if !alive || w.configured {
@@ -132,7 +134,12 @@ func (p *program) start(ctx context.Context) (*worker, error) {
 	if err != nil {
 		return nil, err
 	}
-	options := plugin.Options{Path: path}
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, p.ofProvider(err)
+	}
+	works := p.set.pace(info.Size())
+	options := plugin.Options{Path: path, Env: slices.Concat(works.env, p.set.printed.environment()), Output: p.set.printed.by(p.label)}
 	for _, name := range p.settings.Env {
 		if v, ok := os.LookupEnv(name); ok {
 			options.Env = append(options.Env, name+"="+v)
@@ -142,7 +149,7 @@ func (p *program) start(ctx context.Context) (*worker, error) {
 	if err != nil {
 		return nil, p.ofProvider(err)
 	}
-	w := newWorker(process)
+	w := newWorker(process, works.calls)
 	if err := p.learn(ctx, w); err != nil {
 		w.end()
 		return nil, err
@@ -202,12 +209,13 @@ type providers struct {
 	sources  map[string]*program // by the name of a data source
 	warnings []string            // each once, in the order in which they came
 	// blind are the addresses of resources that are created without a search, by provider and type.
-	blind  map[string]map[string][]string
-	redact func(string) string // masks the secrets of the stage; nil: none is known
-	folder string              // of the stack, "" the working directory
-	// callsPerProcess is the number of that name, another one in tests.
-	callsPerProcess int
-	packing         packing
+	blind   map[string]map[string][]string
+	redact  func(string) string // masks the secrets of the stage; nil: none is known
+	folder  string              // of the stack, "" the working directory
+	printed printed
+	// pace says how a program of a size works.
+	pace    func(size int64) pace
+	packing packing
 	// installer is that of the folder, made when it is first needed.
 	installer *install.Installer
 	// forwarded says that the configuration of one of them holds references or secrets.
@@ -267,7 +275,7 @@ func createdUnseen(blind map[string]map[string][]string) []string {
 func (s *providers) drain() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	all := append(s.warnings, createdUnseen(s.blind)...)
+	all := slices.Concat(s.warnings, createdUnseen(s.blind), s.printed.warnings())
 	s.warnings, s.blind = nil, nil
 	for i := range all {
 		if s.redact != nil {
@@ -282,6 +290,7 @@ func (s *providers) redacting(redact func(string) string) {
 	defer s.mu.Unlock()
 	if redact != nil {
 		s.redact = redact
+		s.printed.redacting(redact)
 	}
 }
 
@@ -289,7 +298,7 @@ func newProviders() *providers {
 	ctx, end := context.WithCancel(context.Background()) //nolint:forbidigo // programs live as long as the command
 	return &providers{
 		starter: sync.OnceValue(func() *plugin.Starter { return plugin.NewStarter(ctx) }), end: end,
-		callsPerProcess: callsPerProcess, programs: map[string]*program{}, types: map[string]*program{}, sources: map[string]*program{},
+		printed: printed{path: os.Getenv(LogVariable)}, pace: paceOf, programs: map[string]*program{}, types: map[string]*program{}, sources: map[string]*program{},
 	}
 }
 
@@ -431,6 +440,7 @@ func (s *providers) close() {
 	for _, p := range s.programs {
 		p.close()
 	}
+	s.printed.close()
 	s.end()
 }
 

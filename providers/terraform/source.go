@@ -83,7 +83,6 @@ func (k *source) observe(ctx context.Context, s site) (*answered, error) {
 	if err != nil {
 		return nil, err
 	}
-	p.set.redacting(s.Redact)
 	config, err := value.Config(k.Block, own(s.Want), known)
 	if err != nil {
 		return nil, reconcile.WithClass(err, reconcile.Invalid)

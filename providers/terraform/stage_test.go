@@ -13,6 +13,7 @@ import (
 	"github.com/athanor-dev/athanor/engine"
 	"github.com/athanor-dev/athanor/reconcile"
 	"github.com/athanor-dev/athanor/reconcile/props"
+	"github.com/athanor-dev/athanor/statestore"
 	"github.com/athanor-dev/athanor/statestore/mem"
 	"github.com/athanor-dev/athanor/statestore/seal"
 )
@@ -112,8 +113,8 @@ func (s *badStage) has(name string) bool {
 	return err == nil
 }
 
-// TestAdoptAfterALostAnswer names the object of a creation that was not answered: the same declaration and another one take it, and no second one is
-// made.
+// TestAdoptAfterALostAnswer goes the two ways out of a creation that was not answered: the object is named, and the same declaration and another one take it
+// and make no second one, or the resource is taken out of state, and made.
 func TestAdoptAfterALostAnswer(t *testing.T) {
 	t.Parallel()
 	for _, extra := range []string{"", "edited"} {
@@ -143,8 +144,28 @@ func TestAdoptAfterALostAnswer(t *testing.T) {
 			t.Errorf("extra %q: after it the plan would %s, %v", extra, actions["it"], err)
 		}
 	}
-	// What is named must exist.
+	// Where nothing was made, it is taken out of state, and made.
 	s := newBadStage(t)
+	if _, err := s.deploy(s.declare(resource("panics", "it", nil))); err == nil {
+		t.Fatal("no panic")
+	}
+	if err := errors.Join(os.Remove(filepath.Join(s.dir, "it")), os.WriteFile(filepath.Join(s.dir, "it.calm"), nil, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	s.restart()
+	removal, err := s.e.PlanRemove(t.Context(), statestore.Stage{Stack: "shop", Name: "test"}, []string{"it"})
+	if err == nil {
+		_, err = s.e.Apply(t.Context(), removal, engine.ApplyOptions{Command: "state rm"})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.restart()
+	if actions, err := s.deploy(s.declare(resource("panics", "it", nil))); err != nil || actions["it"] != engine.Create || !s.has("it") {
+		t.Errorf("after it was taken out of state it would %s, %v; there %t", actions["it"], err, s.has("it"))
+	}
+	// What is named must exist.
+	s = newBadStage(t)
 	if _, err := s.deploy(s.declare(resource("panics", "it", nil))); err == nil {
 		t.Fatal("no panic")
 	}
@@ -301,8 +322,8 @@ func TestKindMovesInState(t *testing.T) {
 	}
 }
 
-// TestAsksNoMoreThanItMust counts the calls of a command after the first one: what the provider would answer as before is not asked, and an object
-// is not read twice before it is deleted.
+// TestAsksNoMoreThanItMust counts the calls of each command: what the provider would answer as before is not asked, such as the plan of a creation, and an
+// object is not read twice before it is deleted. What is in state alone is not read.
 func TestAsksNoMoreThanItMust(t *testing.T) {
 	t.Parallel()
 	s := newBadStage(t)
@@ -324,18 +345,23 @@ func TestAsksNoMoreThanItMust(t *testing.T) {
 		return strings.Join(slices.DeleteFunc(all, func(call string) bool { return call == "ConfigureProvider" }), " ")
 	}
 	it, warns := resource("good", "it", Props{"extra": "a"}), resource("warns", "it", nil)
-	calls(it) // and the next one learns what the provider has of its own
+	kept := func(s *athanor.Stack) { NewResource(s, "kept", "random_kept", Props{"name": "kept"}) }
 	for _, c := range []struct {
 		what string
 		with []func(*athanor.Stack)
 		want string
 	}{
+		{"a creation", []func(*athanor.Stack){it}, "ValidateResourceConfig PlanResourceChange ApplyResourceChange ReadResource PlanResourceChange"},
 		{"unchanged after a creation", []func(*athanor.Stack){it}, "ReadResource PlanResourceChange"},
 		{"unchanged", []func(*athanor.Stack){it}, "ReadResource PlanResourceChange"},
 		{"another declaration", []func(*athanor.Stack){resource("good", "it", Props{"extra": "b"})}, "ValidateResourceConfig "},
 		{"not declared", nil, "ReadResource ReadResource ApplyResourceChange"},
 		{"with a warning", []func(*athanor.Stack){warns}, "ValidateResourceConfig "},
 		{"with a warning, unchanged", []func(*athanor.Stack){warns}, "ValidateResourceConfig ReadResource PlanResourceChange"},
+		{"none", nil, "ReadResource "},
+		{"what is in state alone", []func(*athanor.Stack){kept}, "ValidateResourceConfig PlanResourceChange ApplyResourceChange PlanResourceChange"},
+		{"what is in state alone, unchanged", []func(*athanor.Stack){kept}, "PlanResourceChange"},
+		{"what is in state alone, not declared", nil, "ApplyResourceChange"},
 	} {
 		if got := calls(c.with...); got != c.want && (!strings.HasSuffix(c.want, " ") || !strings.HasPrefix(got, c.want)) {
 			t.Errorf("%s: %s, want %s", c.what, got, c.want)

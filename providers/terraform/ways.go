@@ -56,6 +56,7 @@ var ways = sync.OnceValue(func() map[string]way {
 		"postgresql_publication":               {id: "{database}.{name}", seeded: true},
 		"postgresql_replication_slot":          {id: "{database}.{name}", seeded: true},
 		"postgresql_subscription":              {id: "{database}.{name}", seeded: true},
+		"postgresql_security_label":            {id: "{label_provider}.{object_type}.{object_name}", seeded: true},
 		"postgresql_grant":                     {id: "{role}_{database}_{schema|}_{object_type}", seeded: true, content: true, empty: "privileges"},
 		"postgresql_grant_role":                {id: "{role}_{grant_role}", seeded: true, content: true},
 		"postgresql_default_privileges":        {id: "{role}_{database}_{schema|}_{owner}_{object_type}", seeded: true, content: true},
@@ -187,7 +188,7 @@ func (k *kind) search(ctx context.Context, p *program, s site) (key string, foun
 			return "", nothing, false, nil
 		}
 		if w.seeded {
-			found, err = k.readAsPlanned(ctx, p, s.Want, id)
+			found, err = k.readAsPlanned(ctx, p, s, id)
 		} else {
 			found, err = p.find(ctx, k.Type, id)
 		}
@@ -204,13 +205,13 @@ func (k *kind) search(ctx context.Context, p *program, s site) (key string, foun
 }
 
 // readAsPlanned reads an object as if it had been created as declared, under this id. What is secret is not taken for written.
-func (k *kind) readAsPlanned(ctx context.Context, p *program, want attributes, id string) (seen, error) {
+func (k *kind) readAsPlanned(ctx context.Context, p *program, s site, id string) (seen, error) {
 	absent := none(k.Type)
-	config, err := k.config(want, known)
+	config, err := k.config(s.Want, known)
 	if err != nil {
 		return absent, err
 	}
-	plan, err := p.plan(ctx, k.Type, absent, config)
+	plan, err := p.creation(ctx, k.Type, s.Address, config)
 	if err != nil || plan.state.IsNull() {
 		return absent, err
 	}
