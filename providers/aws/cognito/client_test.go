@@ -16,9 +16,7 @@ import (
 // inPool are props of a client in the pool of others.
 func inPool(more obj) obj {
 	all := obj{"userPool": anyPool}
-	for k, v := range more {
-		all[k] = v
-	}
+	maps.Copy(all, more)
 	return all
 }
 

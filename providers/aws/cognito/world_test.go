@@ -347,7 +347,7 @@ func clientHands(ws awstest.Worlds[*world]) map[tree.Path]kindtest.Hand {
 			return nil
 		}),
 	}
-	for _, path := range strings.Fields(`authFlows oAuth oAuthFlows oAuthScopes callbackUrls logoutUrls defaultRedirectUri identityProviders accessTokenValidity
+	for path := range strings.FieldsSeq(`authFlows oAuth oAuthFlows oAuthScopes callbackUrls logoutUrls defaultRedirectUri identityProviders accessTokenValidity
 		idTokenValidity refreshTokenValidity authSessionValidity tokenRevocation preventUserExistenceErrors propagateUserContext readAttributes writeAttributes`) {
 		hands[tree.Path(path)] = whole
 	}
