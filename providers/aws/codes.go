@@ -63,7 +63,7 @@ var codes = map[reconcile.Class][]string{
 		"NoSuchChange",
 		"ServerException", "InternalServerException",
 		"KMSInternalException", "DependencyTimeoutException",
-		"InternalErrorException",
+		"InternalErrorException", "ServiceInternalError",
 	},
 	reconcile.Denied: {
 		"AccessDenied", "AccessDeniedException", "AllAccessDisabled", "AccountProblem", "AuthorizationError", "AuthFailure",
@@ -110,6 +110,7 @@ var codes = map[reconcile.Class][]string{
 		"FeatureUnavailableInTierException", "InvalidEmailRoleAccessPolicyException", "InvalidOAuthFlowException", "InvalidSmsRoleAccessPolicyException",
 		"InvalidSmsRoleTrustRelationshipException", "OperationNotEnabledException", "ScopeDoesNotExistException", "TierChangeNotAllowedException",
 		"UserPoolTaggingException",
+		"NotStabilized", // of a handler: what was created did not become ready
 	},
 	reconcile.Quota: {
 		"OverLimit", "TopicLimitExceeded", "SubscriptionLimitExceeded", "FilterPolicyLimitExceeded", "ReplayLimitExceeded",
