@@ -8,6 +8,7 @@ import (
 	"github.com/athanor-dev/athanor/providers/aws/acm"
 	"github.com/athanor-dev/athanor/providers/aws/apigatewayv2"
 	"github.com/athanor-dev/athanor/providers/aws/cloudfront"
+	"github.com/athanor-dev/athanor/providers/aws/cognito"
 	"github.com/athanor-dev/athanor/providers/aws/dynamodb"
 	"github.com/athanor-dev/athanor/providers/aws/ecr"
 	"github.com/athanor-dev/athanor/providers/aws/eventbridge"
@@ -109,6 +110,29 @@ func certificate(s *athanor.Stack) error {
 func key(s *athanor.Stack) error {
 	key := kms.NewKey(s, "key", kms.KeyProps{Aliases: []string{"alias/orders"}, Description: "Orders of the shop", Rotation: true})
 	sqs.NewQueue(s, "orders", sqs.QueueProps{KMSMasterKeyID: string(key.ARN)})
+	return nil
+}
+
+func userPool(s *athanor.Stack) error {
+	customers(s)
+	return nil
+}
+
+func customers(s *athanor.Stack) cognito.UserPool {
+	return cognito.NewUserPool(s, "customers", cognito.UserPoolProps{
+		UsernameAttributes: []string{"email"}, CaseSensitive: new(false), AutoVerify: []string{"email"}, Recovery: []string{"verified_email"},
+		Attributes: map[string]cognito.Attribute{"plan": {Max: new(20)}},
+		MFA:        new("OPTIONAL"), Factors: []string{"totp"},
+	})
+}
+
+func userPoolClient(s *athanor.Stack) error {
+	web := cognito.NewUserPoolClient(s, "web", cognito.UserPoolClientProps{
+		UserPool: customers(s).ID, PreventUserExistenceErrors: new("ENABLED"), RefreshTokenValidity: new(7 * day),
+		OAuth: true, OAuthFlows: []string{"code"}, OAuthScopes: []string{"openid", "email"}, CallbackURLs: []string{"https://shop.example/in"},
+		IdentityProviders: []string{"COGNITO"},
+	})
+	s.Output("client", web.ID)
 	return nil
 }
 

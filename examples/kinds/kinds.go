@@ -23,6 +23,8 @@ func Examples() []Example {
 		{"aws.apigatewayv2.HTTPAPI", httpAPI},
 		{"aws.cloudfront.Distribution", distribution},
 		{"aws.cloudfront.OriginAccessControl", originAccessControl},
+		{"aws.cognito.UserPool", userPool},
+		{"aws.cognito.UserPoolClient", userPoolClient},
 		{"aws.dynamodb.Table", table},
 		{"aws.ecr.Repository", repository},
 		{"aws.eventbridge.EventBus", eventBus},

@@ -56,6 +56,7 @@ var checks = []struct {
 // changes are what an update changes of each kind. Kinds with the prop tags that are not named here get a tag.
 var changes = map[string]map[string]any{
 	"aws.cloudfront.OriginAccessControl": {"description": "reads another site"},
+	"aws.cognito.UserPoolClient":         {"refreshTokenValidity": "72h"},
 	"aws.lambda.Alias":                   {"description": "what customers call"},
 	"aws.lambda.EventSourceMapping":      {"batchSize": int64(7)},
 	"aws.lambda.Layer":                   {"description": "Migrations of the store"},
@@ -71,6 +72,10 @@ var lacks = map[s3test.Kind]map[string]map[string]string{
 	s3test.Moto: {
 		"aws.Website":                 nothing("its distribution has an origin in a bucket, as below"),
 		"aws.apigatewayv2.DomainName": untagged("TagResource answers 404 for a domain"),
+		"aws.cognito.UserPool":        untagged("it has no TagResource of user pools"),
+		"aws.cognito.UserPoolClient": {
+			"found without state": "it has no TagResource of user pools, which its pool is found by", "deleted outside": "it has no TagResource of user pools, which its pool is found by",
+		},
 		"aws.cloudfront.Distribution": nothing("it makes origins in buckets without an identity to servers, and forgets what controls their access"),
 		"aws.lambda.Alias":            nothing("it has no provisioned concurrency"),
 	},

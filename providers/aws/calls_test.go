@@ -19,6 +19,7 @@ import (
 	"github.com/athanor-dev/athanor/providers/aws/acm"
 	"github.com/athanor-dev/athanor/providers/aws/awstest"
 	"github.com/athanor-dev/athanor/providers/aws/cloudfront"
+	"github.com/athanor-dev/athanor/providers/aws/cognito"
 	"github.com/athanor-dev/athanor/providers/aws/dynamodb"
 	"github.com/athanor-dev/athanor/providers/aws/ecr"
 	"github.com/athanor-dev/athanor/providers/aws/eventbridge"
@@ -56,6 +57,8 @@ var callsOf = flag.Int("calls", 30, "count the calls of so many resources of eac
 //   - state and reserved concurrency of functions: https://docs.aws.amazon.com/lambda/latest/api/API_ListFunctions.html
 //   - URLs and asynchronous invocation of functions: https://docs.aws.amazon.com/lambda/latest/api/API_ListFunctionUrlConfigs.html and
 //     API_ListFunctionEventInvokeConfigs.html, which list those of one function
+//   - settings and second factors of user pools, and settings of their clients:
+//     https://docs.aws.amazon.com/cognito-user-identity-pools/latest/APIReference/API_ListUserPools.html and API_ListUserPoolClients.html
 func TestCallsAreFew(t *testing.T) {
 	n, few := *callsOf, min(*callsOf, 10)
 	for name, c := range map[string]struct {
@@ -107,6 +110,13 @@ func TestCallsAreFew(t *testing.T) {
 				acm.NewCertificate(s, a, acm.CertificateProps{Domain: a + ".shop.example", HostedZoneID: zone.ID})
 			})(s)
 		}, 2*few + 5, 14 * few},
+		"user pools": {each(few, func(s *athanor.Stack, a string) { cognito.NewUserPool(s, a, cognito.UserPoolProps{}) }), 2*few + 5, 9*few + 20},
+		"clients of a pool": {func(s *athanor.Stack) error {
+			pool := cognito.NewUserPool(s, "pool", cognito.UserPoolProps{})
+			return each(few, func(s *athanor.Stack, a string) {
+				cognito.NewUserPoolClient(s, a, cognito.UserPoolClientProps{UserPool: pool.ID})
+			})(s)
+		}, few + 5, 5*few + 20},
 		"distributions": {each(few, func(s *athanor.Stack, a string) {
 			cloudfront.NewDistribution(s, a, cloudfront.DistributionProps{
 				Origins: map[string]cloudfront.Origin{"shop": {Domain: "shop.example"}}, Default: cloudfront.Behavior{Origin: "shop"},

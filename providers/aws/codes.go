@@ -46,6 +46,7 @@ var codes = map[reconcile.Class][]string{
 		"HostedZoneNotEmpty",
 		"RepositoryNotEmptyException", "StateMachineDeleting",
 		"DistributionNotDisabled", "OriginAccessControlInUse", "TooManyInvalidationsInProgress",
+		"UserImportInProgressException",
 	},
 	reconcile.Throttled: {
 		"Throttling", "ThrottlingException", "ThrottledException", "Throttled", "RequestThrottled",
@@ -62,6 +63,7 @@ var codes = map[reconcile.Class][]string{
 		"NoSuchChange",
 		"ServerException", "InternalServerException",
 		"KMSInternalException", "DependencyTimeoutException",
+		"InternalErrorException", "ServiceInternalError",
 	},
 	reconcile.Denied: {
 		"AccessDenied", "AccessDeniedException", "AllAccessDisabled", "AccountProblem", "AuthorizationError", "AuthFailure",
@@ -105,6 +107,10 @@ var codes = map[reconcile.Class][]string{
 		"NoSuchOriginRequestPolicy", "NoSuchResponseHeadersPolicy", "InvalidFunctionAssociation", "NoSuchOrigin",
 		"InvalidOrigin", "InvalidOriginAccessControl", "InvalidDefaultRootObject", "InvalidDomainNameForOriginAccessControl", "InvalidErrorCode",
 		"InvalidResponseCode", "InvalidTTLOrder", "InvalidProtocolSettings", "InvalidMinimumProtocolVersion",
+		"FeatureUnavailableInTierException", "InvalidEmailRoleAccessPolicyException", "InvalidOAuthFlowException", "InvalidSmsRoleAccessPolicyException",
+		"InvalidSmsRoleTrustRelationshipException", "OperationNotEnabledException", "ScopeDoesNotExistException", "TierChangeNotAllowedException",
+		"UserPoolTaggingException",
+		"NotStabilized", // of a handler: what was created did not become ready
 	},
 	reconcile.Quota: {
 		"OverLimit", "TopicLimitExceeded", "SubscriptionLimitExceeded", "FilterPolicyLimitExceeded", "ReplayLimitExceeded",

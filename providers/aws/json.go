@@ -27,8 +27,10 @@ import (
 // JSONService is a service that takes calls as JSON (the protocols AWS JSON 1.0 and 1.1), for kinds that need few operations of
 // it: a client of the SDK is a module of its own, which every build loads and links.
 type JSONService struct {
-	// Name is the service in calls, such as "ECR". Its environment variable for an endpoint ends with it.
+	// Name is the service in calls, such as "ECR".
 	Name string
+	// Env is what its environment variable for an endpoint ends with, which is its name in the SDK. "": Name in upper case.
+	Env string
 	// Signing is what requests are signed for, such as "ecr"; Host begins the name of its servers, such as "api.ecr".
 	Signing, Host string
 	// Target begins the operation's name in requests, such as "AmazonEC2ContainerRegistry_V20150921".
@@ -136,7 +138,7 @@ func (s JSONService) send(ctx context.Context, c *Cloud, r request) (reply, erro
 	if cfg.BaseEndpoint != nil {
 		server = *cfg.BaseEndpoint
 	}
-	if own := os.Getenv("AWS_ENDPOINT_URL_" + strings.ToUpper(s.Name)); own != "" && c.settings.Endpoint == nil && len(cfg.ConfigSources) > 0 {
+	if own := os.Getenv("AWS_ENDPOINT_URL_" + cmp.Or(s.Env, strings.ToUpper(s.Name))); own != "" && c.settings.Endpoint == nil && len(cfg.ConfigSources) > 0 {
 		server = own
 	}
 	req, err := http.NewRequestWithContext(ctx, r.method, strings.TrimRight(server, "/")+r.path, bytes.NewReader(r.body))

@@ -17,6 +17,7 @@ import (
 	"github.com/athanor-dev/athanor/providers/aws/cloudcontrol/controltest"
 	"github.com/athanor-dev/athanor/providers/aws/cloudcontrol/registry"
 	"github.com/athanor-dev/athanor/providers/aws/cloudfront"
+	"github.com/athanor-dev/athanor/providers/aws/cognito"
 	"github.com/athanor-dev/athanor/providers/aws/dynamodb"
 	"github.com/athanor-dev/athanor/providers/aws/ecr"
 	"github.com/athanor-dev/athanor/providers/aws/eventbridge"
@@ -238,15 +239,16 @@ func TestBeside(t *testing.T) {
 
 // services are those whose kinds stand for types of the registry.
 var services = []aws.Service{
-	acm.Service(), apigatewayv2.Service(), cloudfront.Service(), dynamodb.Service(), ecr.Service(), eventbridge.Service(), iam.Service(), kms.Service(),
-	lambda.Service(), logs.Service(), route53.Service(), s3.Service(), scheduler.Service(), secretsmanager.Service(), sfn.Service(), sns.Service(),
+	acm.Service(), apigatewayv2.Service(), cloudfront.Service(), cognito.Service(), dynamodb.Service(), ecr.Service(), eventbridge.Service(), iam.Service(),
+	kms.Service(), lambda.Service(), logs.Service(), route53.Service(), s3.Service(), scheduler.Service(), secretsmanager.Service(), sfn.Service(), sns.Service(),
 	sqs.Service(), ssm.Service(),
 }
 
 // beside are kinds of this provider that leave their type usable.
 var beside = map[string]string{
 	"AWS::ApiGatewayV2::Api": "aws.apigatewayv2.HTTPAPI", "AWS::CertificateManager::Certificate": "aws.acm.Certificate",
-	"AWS::CloudFront::Distribution": "aws.cloudfront.Distribution", "AWS::ECR::Repository": "aws.ecr.Repository", "AWS::KMS::Key": "aws.kms.Key",
+	"AWS::CloudFront::Distribution": "aws.cloudfront.Distribution", "AWS::Cognito::UserPool": "aws.cognito.UserPool",
+	"AWS::Cognito::UserPoolClient": "aws.cognito.UserPoolClient", "AWS::ECR::Repository": "aws.ecr.Repository", "AWS::KMS::Key": "aws.kms.Key",
 	"AWS::Lambda::Alias": "aws.lambda.Alias", "AWS::Lambda::LayerVersion": "aws.lambda.Layer", "AWS::Lambda::Version": "aws.lambda.Version",
 	"AWS::Scheduler::Schedule": "aws.scheduler.Schedule", "AWS::StepFunctions::StateMachine": "aws.sfn.StateMachine",
 }
@@ -270,8 +272,10 @@ var apart = map[string]map[string]string{
 		"AWS::CloudFront::DistributionTenant":     "tenants are not stated",
 		"AWS::CloudFront::MonitoringSubscription": "monitoring is not stated",
 	},
-	"aws.dynamodb.Table": {"AWS::DynamoDB::GlobalTable": sameName},
-	"aws.ecr.Repository": {"AWS::ECR::PublicRepository": "public repositories have names of their own"},
+	"aws.cognito.UserPool":       inPool("UserPoolClient"),
+	"aws.cognito.UserPoolClient": inPool(), // they name the pool as it does
+	"aws.dynamodb.Table":         {"AWS::DynamoDB::GlobalTable": sameName},
+	"aws.ecr.Repository":         {"AWS::ECR::PublicRepository": "public repositories have names of their own"},
 	"aws.iam.Role": {
 		"AWS::IAM::GroupPolicy": "it is of a group", "AWS::IAM::UserPolicy": "it is of a user",
 	},
@@ -314,6 +318,17 @@ const (
 	override    = "it changes one route, stage or integration of a quick creation, and makes none"
 	sameName    = "it is not a part of the table, but the table: see aws.Declares"
 )
+
+// inPool are the types of what is in a user pool: neither a pool nor a client states any of it.
+func inPool(more ...string) map[string]string {
+	all := map[string]string{}
+	for _, typ := range append(more, "LogDeliveryConfiguration", "ManagedLoginBranding", "Terms", "UserPoolDomain", "UserPoolGroup", "UserPoolIdentityProvider",
+		"UserPoolRegionalConfigurationAttachment", "UserPoolReplica", "UserPoolResourceServer", "UserPoolRiskConfigurationAttachment",
+		"UserPoolUICustomizationAttachment", "UserPoolUser", "UserPoolUserToGroupAttachment") {
+		all["AWS::Cognito::"+typ] = "it is in the pool, and no setting of it"
+	}
+	return all
+}
 
 // TestPartsOfTypes derives from the schemas which types could be a part of an object that another resource states: those that
 // refer to it. Each is declared to be one, or is apart for a reason.

@@ -96,6 +96,7 @@ var readers = map[string][]string{
 	"Scheduler":      {"Get*", "List*"},
 	"CloudFront":     {"Get*", "List*"},
 	"SFN":            {"Get*", "List*", "Describe*", "ValidateStateMachineDefinition"},
+	"Cognito":        {"Get*", "List*", "Describe*"},
 }
 
 func reads(service, operation string) bool {

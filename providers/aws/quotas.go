@@ -29,6 +29,7 @@ func quotas() []quota {
 		keys    = "https://docs.aws.amazon.com/kms/latest/developerguide/requests-per-second.html"
 		certs   = "https://docs.aws.amazon.com/acm/latest/userguide/acm-limits.html"
 		states  = "https://docs.aws.amazon.com/step-functions/latest/dg/limits-overview.html"
+		users   = "https://docs.aws.amazon.com/cognito/latest/developerguide/quotas.html#category_operations"
 	)
 	all := slices.Concat(
 		single("KMS", keys, 5, 0, "CancelKeyDeletion", "CreateAlias", "CreateKey", "DisableKey", "DisableKeyRotation", "EnableKey", "UntagResource",
@@ -45,8 +46,15 @@ func quotas() []quota {
 		single("SFN", states, 1, 200, "TagResource", "UntagResource"),
 		single("SFN", states, 5, 100, "ListStateMachines"),
 		single("SFN", states, 20, 200, "DescribeStateMachine"),
+		// The quota of one pool: an account has 15 for the reads, and 15 for the others.
+		single("Cognito", users, 5, 0, "CreateUserPoolClient", "DeleteUserPoolClient", "DescribeUserPoolClient", "ListUserPoolClients", "UpdateUserPoolClient"),
 	)
 	return append(all, []quota{
+		{service: "Cognito", operations: []string{"DescribeUserPool", "ListUserPools"}, rate: 15, source: users},
+		{service: "Cognito", operations: []string{"CreateUserPool", "DeleteUserPool", "UpdateUserPool"}, rate: 15, source: users},
+		{service: "Cognito", operations: []string{"GetUserPoolMfaConfig"}, rate: 20, source: users},
+		{service: "Cognito", operations: []string{"AddCustomAttributes", "SetUserPoolMfaConfig", "TagResource", "UntagResource"}, rate: 15, source: users},
+		{service: "Cognito", operations: []string{"ListUsers"}, rate: 30, source: users},
 		{service: "Lambda", operations: []string{"GetFunction"}, rate: 100, source: lambda},
 		{service: "Lambda", operations: []string{"GetPolicy"}, rate: 15, source: lambda},
 		{service: "Lambda", rate: 15, source: lambda},

@@ -20,6 +20,7 @@ import (
 	"github.com/athanor-dev/athanor/providers/aws/acm"
 	"github.com/athanor-dev/athanor/providers/aws/awstest"
 	"github.com/athanor-dev/athanor/providers/aws/cloudfront"
+	"github.com/athanor-dev/athanor/providers/aws/cognito"
 	"github.com/athanor-dev/athanor/providers/aws/dynamodb"
 	"github.com/athanor-dev/athanor/providers/aws/ecr"
 	"github.com/athanor-dev/athanor/providers/aws/eventbridge"
@@ -88,7 +89,7 @@ func archive(t *testing.T, path string) {
 func (s *stage) catalog() *reconcile.Catalog {
 	s.Helper()
 	provider := aws.Provider(dynamodb.Service(), eventbridge.Service(), iam.Service(), lambda.Service(), logs.Service(), route53.Service(), kms.Service(), acm.Service(),
-		cloudfront.Service(), ecr.Service(), s3.Service(), scheduler.Service(), secretsmanager.Service(), sfn.Service(), sns.Service(), sqs.Service(), ssm.Service())
+		cloudfront.Service(), cognito.Service(), ecr.Service(), s3.Service(), scheduler.Service(), secretsmanager.Service(), sfn.Service(), sns.Service(), sqs.Service(), ssm.Service())
 	cloud := aws.FromConfig(s.played.Observed(s))
 	provider.Open = func(context.Context, any) (reconcile.Cloud, error) { return cloud, nil }
 	catalog, err := reconcile.NewCatalog(provider)

@@ -124,9 +124,14 @@ func CompareAt[P, L any](d *Diff[L], at tree.Path, t *Table[P], want, have P, ca
 func CompareCall[P, L any](d *Diff[L], t *Table[P], want, have P, call string, set *Operation[L]) {
 	w, h := reflect.ValueOf(want), reflect.ValueOf(have)
 	for _, r := range t.rows() {
-		if r.wire != "" && r.call == call && r.counts(w) && r.counts(h) {
-			compare(d, r, w, h, set)
+		if r.wire == "" || r.call != call || !r.counts(w) || !r.counts(h) {
+			continue
 		}
+		by := set
+		if r.immutable {
+			by = nil // a difference replaces the object
+		}
+		compare(d, r, w, h, by)
 	}
 }
 

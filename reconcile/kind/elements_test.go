@@ -109,20 +109,22 @@ func TestElementsMeanNothing(t *testing.T) {
 	}
 }
 
-// TestCompareCall: the attributes of one call, or of none, are set by the operation at hand, and others are not stated.
+// TestCompareCall: the attributes of one call, or of none, are set by the operation at hand, and others are not stated. What is immutable no
+// operation sets.
 func TestCompareCall(t *testing.T) {
 	type split struct {
 		Noon  string `wire:"noon"`
+		Shape string `prop:"immutable" wire:"shape"`
 		Day   string `wire:"day,call=SetDay"`
 		Night string `wire:"-,call=SetNight"`
 		Code  string
 	}
 	for call, want := range map[string]string{
-		"SetNight": `night: have null, want "b" Upload`, "": `noon: have null, want "n" Upload`,
+		"SetNight": `night: have null, want "b" Upload`, "": "noon: have null, want \"n\" Upload\nshape: have null, want \"round\" replaces",
 	} {
 		k := boxKind()
 		k.Compare = func(d *kind.Diff[BoxProps], _, _ BoxProps) {
-			kind.CompareCall(d, kind.TableOf[split](), split{"n", "a", "b", "c"}, split{}, call, kind.Set[BoxProps]("Upload", nil))
+			kind.CompareCall(d, kind.TableOf[split](), split{"n", "round", "a", "b", "c"}, split{}, call, kind.Set[BoxProps]("Upload", nil))
 		}
 		if have := steps(t, k, map[string]any{}, BoxProps{}, nil); have != want {
 			t.Errorf("%q: %s, want %s", call, have, want)

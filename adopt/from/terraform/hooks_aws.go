@@ -45,6 +45,7 @@ var hooks = map[string]hook{
 	"stackKey": stackKey, "stackCertificate": stackCertificate, "stackDistribution": stackDistribution,
 	"accessRules": accessRules, "accessPolicy": accessPolicy, "accessApplication": accessApplication, "tunnelConfiguration": tunnelConfiguration,
 	"pageRule": pageRule, "pagesProject": pagesProject, "deviceProfile": deviceProfile, "dnssec": dnssec, "ruleset": ruleset, "serviceToken": serviceToken, "apiToken": apiToken,
+	"userPool": userPool, "userPoolClient": userPoolClient, "lambdaAlias": lambdaAlias, "provisioned": provisioned, "lambdaLayer": lambdaLayer,
 	"alchemyBucket": alchemyBucket, "alchemyWorker": alchemyWorker, "alchemySubdomain": alchemySubdomain, "alchemyRecords": alchemyRecords,
 }
 

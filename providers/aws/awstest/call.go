@@ -145,6 +145,8 @@ func serviceName(id string) string {
 		return "Scheduler"
 	case "events":
 		return "Events"
+	case "cognito-idp":
+		return "Cognito"
 	}
 	return id
 }

@@ -104,7 +104,7 @@ func fits(pattern, resource string) bool {
 // prefixes are those of actions, by service.
 var prefixes = map[string]string{
 	"Tagging": "tag", "Events": "events", "DynamoDB": "dynamodb", "SecretsManager": "secretsmanager", "Route53": "route53", "Logs": "logs",
-	"Lambda": "lambda", "CloudControl": "cloudformation", "SFN": "states", "Scheduler": "scheduler",
+	"Lambda": "lambda", "CloudControl": "cloudformation", "SFN": "states", "Scheduler": "scheduler", "Cognito": "cognito-idp",
 }
 
 // bucketActions are the actions of S3 whose names are not those of the operations:
@@ -134,7 +134,7 @@ var without = map[string]bool{
 	"events:ListRules": true, "events:ListEventBuses": true,
 	"sns:GetSubscriptionAttributes": true, "sns:SetSubscriptionAttributes": true, "sns:Unsubscribe": true,
 	"kms:CreateKey": true, "kms:ListAliases": true, "kms:ListKeys": true, "acm:RequestCertificate": true, "acm:ListCertificates": true,
-	"states:ListStateMachines": true, "scheduler:ListSchedules": true,
+	"states:ListStateMachines": true, "scheduler:ListSchedules": true, "cognito-idp:ListUserPools": true, "cognito-idp:CreateUserPool": true,
 	"cloudfront:ListDistributions": true, "cloudfront:ListOriginAccessControls": true, "cloudfront:CreateOriginAccessControl": true,
 }
 
@@ -312,6 +312,11 @@ func resourcesOf(r *http.Request, c Call) []string {
 			name = "stateMachine:" + name
 		}
 		return arn("states", name)
+	case "Cognito":
+		if name := first("ResourceArn"); name != "" {
+			return []string{name}
+		}
+		return arn("cognito-idp", "userpool/"+first("UserPoolId"))
 	case "Scheduler":
 		group := cmp.Or(r.URL.Query().Get("groupName"), first("GroupName"))
 		return arn("scheduler", "schedule/"+cmp.Or(group, "default")+"/"+path.Base(r.URL.Path))
@@ -516,6 +521,14 @@ func dependentRights() []dependent {
 	machines := []string{"SFN.CreateStateMachine", "SFN.UpdateStateMachine"}
 	schedules := []string{"Scheduler.CreateSchedule", "Scheduler.UpdateSchedule"}
 	return []dependent{
+		{
+			calls: []string{"Cognito.CreateUserPool", "Cognito.UpdateUserPool"}, actions: []string{"iam:PassRole"}, on: body("SmsConfiguration", "SnsCallerArn"),
+			service: "cognito-idp.amazonaws.com", page: passing,
+		},
+		{
+			calls: []string{"Cognito.SetUserPoolMfaConfig"}, actions: []string{"iam:PassRole"}, on: body("SmsMfaConfiguration", "SmsConfiguration", "SnsCallerArn"),
+			service: "cognito-idp.amazonaws.com", page: passing,
+		},
 		{calls: machines, actions: []string{"iam:PassRole"}, on: body("roleArn"), service: "states.amazonaws.com", page: passing},
 		{calls: schedules, actions: []string{"iam:PassRole"}, on: body("Target", "RoleArn"), service: "scheduler.amazonaws.com", page: passing},
 		{

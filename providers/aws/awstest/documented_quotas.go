@@ -32,6 +32,7 @@ const (
 	keysQuotas    = "https://docs.aws.amazon.com/kms/latest/developerguide/requests-per-second.html"
 	certQuotas    = "https://docs.aws.amazon.com/acm/latest/userguide/acm-limits.html"
 	machineQuotas = "https://docs.aws.amazon.com/step-functions/latest/dg/limits-overview.html"
+	userQuotas    = "https://docs.aws.amazon.com/cognito/latest/developerguide/quotas.html"
 )
 
 // PublishedQuotas are those that AWS publishes for what the kinds call. It publishes none for IAM, SQS, Cloud Control, CloudFront,
@@ -56,12 +57,18 @@ func PublishedQuotas() []Quota {
 		{"SFN", machineQuotas, 1, 200, "TagResource UntagResource"},
 		{"SFN", machineQuotas, 5, 100, "ListStateMachines"},
 		{"SFN", machineQuotas, 20, 200, "DescribeStateMachine"},
+		{"Cognito", userQuotas, 5, 0, "CreateUserPoolClient DeleteUserPoolClient DescribeUserPoolClient ListUserPoolClients UpdateUserPoolClient"},
 	} {
 		for operation := range strings.FieldsSeq(row.operations) {
 			all = append(all, Quota{Service: row.service, Operations: []string{operation}, Rate: row.rate, Burst: row.burst, Source: row.source})
 		}
 	}
 	return append(all, []Quota{
+		{Service: "Cognito", Operations: []string{"DescribeUserPool", "ListUserPools"}, Rate: 15, Source: userQuotas},
+		{Service: "Cognito", Operations: []string{"CreateUserPool", "UpdateUserPool", "DeleteUserPool"}, Rate: 15, Source: userQuotas},
+		{Service: "Cognito", Operations: []string{"GetUserPoolMfaConfig"}, Rate: 20, Source: userQuotas},
+		{Service: "Cognito", Operations: []string{"AddCustomAttributes", "SetUserPoolMfaConfig", "*agResource"}, Rate: 15, Source: userQuotas},
+		{Service: "Cognito", Operations: []string{"ListUsers"}, Rate: 30, Source: userQuotas},
 		{Service: "Lambda", Operations: []string{"GetFunction"}, Rate: 100, Source: lambdaQuotas},
 		{Service: "Lambda", Operations: []string{"GetPolicy"}, Rate: 15, Source: lambdaQuotas},
 		{Service: "Lambda", Rate: 15, Source: lambdaQuotas},
