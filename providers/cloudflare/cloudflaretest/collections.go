@@ -23,6 +23,8 @@ type shelves struct {
 	collections map[string][]object
 	single      map[string]object
 	made        int
+	// sparse leaves out what an operation could give and did not: see Server.Sparse.
+	sparse bool
 }
 
 var pathVariable = regexp.MustCompile(`\{[^}]*\}`)
@@ -92,8 +94,8 @@ func given(r request) object {
 func (s *shelves) create(c *catalog, op *operation, path string, r request) wiretest.Answer {
 	made := maps.Clone(given(r))
 	read := c.at(http.MethodGet, shapeOf(op.Path)+"/{}")
-	s.fill(read, op, made)
-	s.fill(op, op, made)
+	s.fill(c, read, op, made)
+	s.fill(c, op, op, made)
 	if s.collections == nil {
 		s.collections = map[string][]object{}
 	}
@@ -102,9 +104,11 @@ func (s *shelves) create(c *catalog, op *operation, path string, r request) wire
 }
 
 // fill gives an object what the server adds: ids, and values of its own for what an operation could give and does not.
-func (s *shelves) fill(read, by *operation, made object) {
+func (s *shelves) fill(c *catalog, read, by *operation, made object) {
 	settable := by.settable()
-
+	if s.sparse {
+		settable = c.settableAt(read.Path, settable)
+	}
 	s.made++
 	id := hexID(16)
 	value := valueSchema(read)
@@ -114,7 +118,8 @@ func (s *shelves) fill(read, by *operation, made object) {
 			properties, _ = objectsOf(properties[name], defsOf(read))[0]["properties"].(object)
 		}
 		for name, p := range properties {
-			if _, there := made[name]; there {
+			leftOut := s.sparse && !needed(schema, name) && (settable[name] != nil || !isIdentity(name) && len(objectsOf(p, defsOf(read))) > 0)
+			if _, there := made[name]; there || leftOut {
 				continue
 			}
 			switch {
@@ -131,6 +136,27 @@ func (s *shelves) fill(read, by *operation, made object) {
 			}
 		}
 	}
+}
+
+// needed reports whether a schema of an object requires a property.
+func needed(schema object, name string) bool {
+	required, _ := schema["required"].([]any)
+	return slices.Contains(required, any(name))
+}
+
+// settableAt are the properties that some operation on an object, or on its collection, gives, beside those of one.
+func (c *catalog) settableAt(path string, settable object) object {
+	all := maps.Clone(settable)
+	shape := shapeOf(path)
+	collection := strings.TrimSuffix(shape, "/{}")
+	for _, at := range []struct{ method, shape string }{
+		{http.MethodPost, collection}, {http.MethodPut, collection + "/{}"}, {http.MethodPatch, collection + "/{}"}, {http.MethodPut, shape}, {http.MethodPatch, shape},
+	} {
+		if op := c.at(at.method, at.shape); op != nil {
+			maps.Copy(all, op.settable())
+		}
+	}
+	return all
 }
 
 var identities = regexp.MustCompile(`^(id|uid|uuid|sitekey|tag|client_id|\w+_(id|tag|uuid))$`)
@@ -195,7 +221,7 @@ func (s *shelves) item(c *catalog, op *operation, collection, id string, r reque
 				made[name] = id
 			}
 		}
-		s.fill(op, op, made)
+		s.fill(c, op, op, made)
 		if s.collections == nil {
 			s.collections = map[string][]object{}
 		}
@@ -209,7 +235,7 @@ func (s *shelves) item(c *catalog, op *operation, collection, id string, r reque
 		return saidOf(op, old)
 	case http.MethodPut, http.MethodPatch:
 		all[i] = changed(op, all[i], given(r))
-		s.fill(c.at(http.MethodGet, shapeOf(op.Path)), op, all[i])
+		s.fill(c, c.at(http.MethodGet, shapeOf(op.Path)), op, all[i])
 	}
 	return saidOf(op, all[i])
 }
@@ -237,16 +263,19 @@ func changed(op *operation, old, body object) object {
 	return out
 }
 
+// alwaysThere are settings that a DELETE resets, and that can be read before they were set.
+var alwaysThere = map[string]bool{"/zones/{}/managed_headers": true} // https://developers.cloudflare.com/rules/transform/managed-transforms/
+
 func (s *shelves) setting(c *catalog, op *operation, path string, r request) wiretest.Answer {
 	if s.single == nil {
 		s.single = map[string]object{}
 	}
 	have := s.single[path]
 	shape := shapeOf(op.Path)
-	if have == nil && !c.has(http.MethodDelete, shape) {
+	if have == nil && (!c.has(http.MethodDelete, shape) || alwaysThere[shape]) {
 		read := c.at(http.MethodGet, shape)
 		have = object{}
-		s.fill(read, s.setter(c, shape), have)
+		s.fill(c, read, s.setter(c, shape), have)
 		if arrayOf(valueSchema(read), defsOf(read)) != nil {
 			have = object{"items": []any{}}
 		}
@@ -262,14 +291,14 @@ func (s *shelves) setting(c *catalog, op *operation, path string, r request) wir
 	default:
 		if have == nil {
 			have = object{}
-			s.fill(c.at(http.MethodGet, shape), op, have)
+			s.fill(c, c.at(http.MethodGet, shape), op, have)
 		}
 		body := given(r)
 		if _, isList := r.body["body"].([]any); isList {
 			body = object{"items": r.body["body"]}
 		}
 		have = changed(op, have, body)
-		s.fill(c.at(http.MethodGet, shape), op, have)
+		s.fill(c, c.at(http.MethodGet, shape), op, have)
 		s.single[path] = have
 	}
 	return saidOf(op, have)
@@ -355,6 +384,9 @@ func arrayOf(schema any, defs object) object {
 	return nil
 }
 
+// dates are the names of properties that hold a time. The descriptions have them as text.
+var dates = regexp.MustCompile(`(_at|_on|_time)$|^(created|modified|updated|verified|last_(modified|updated|complete|error))$`)
+
 // valueOf is a value that a schema allows, which is the server's own.
 func valueOf(schema any, defs object, name string, depth int) any {
 	if strings.HasPrefix(name, "deleted") {
@@ -373,11 +405,14 @@ func valueOf(schema any, defs object, name string, depth int) any {
 	}
 	switch m["type"] {
 	case "string":
-		if strings.HasSuffix(name, "_at") || strings.HasSuffix(name, "_on") || name == "created" || name == "modified" || name == "updated" {
+		if dates.MatchString(name) {
 			return "2026-01-01T00:00:00Z"
 		}
 		return "own"
 	case "number", "integer":
+		if name == "priority" {
+			return float64(0) // the first
+		}
 		return float64(7)
 	case "boolean":
 		return true
@@ -409,7 +444,8 @@ func shown(v, schema any, defs object, depth int) any {
 		var best object
 		most := -1
 		for _, m := range all {
-			if fit := fitness(v, m, defs); m["type"] == "object" && fit > most {
+			fit := fitness(v, m, defs)
+			if m["type"] == "object" && (fit > most || fit == most && best != nil && lacking(v, m) < lacking(v, best)) {
 				best, most = m, fit
 			}
 		}
@@ -477,11 +513,17 @@ func fitness(v, schema, defs object) int {
 	return fit
 }
 
+// lacking is how many of the properties that a schema requires an object has not.
+func lacking(v, schema object) int {
+	required, _ := schema["required"].([]any)
+	return len(slices.DeleteFunc(slices.Clone(required), func(name any) bool { _, there := v[name.(string)]; return there }))
+}
+
 // likest is the alternative that an object is most like, nil for none.
 func likest(v object, all []object, defs object) []object {
 	most, best := -1, []object(nil)
 	for _, m := range all {
-		if fit := fitness(v, m, defs); fit > most {
+		if fit := fitness(v, m, defs); fit > most || fit == most && best != nil && lacking(v, m) < lacking(v, best[0]) {
 			most, best = fit, []object{m}
 		}
 	}
@@ -609,6 +651,15 @@ func anyOf(all []object) []any {
 		out[i] = o
 	}
 	return out
+}
+
+// Sparse makes the server leave out, of the operations without handlers, the values that an operation could give and did not. By itself it has values of
+// its own for all of them, which athanor takes for no drift. The descriptions do not say which of them Cloudflare has, nor what these are, and other
+// clients take each for a difference.
+func (s *Server) Sparse() {
+	s.world.mu.Lock()
+	defer s.world.mu.Unlock()
+	s.world.shelves.sparse = true
 }
 
 // Objects are the objects that the server keeps for operations without handlers: those of the collection at a path below the

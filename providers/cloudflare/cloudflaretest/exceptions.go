@@ -61,8 +61,11 @@ var amendments = map[string]func(schema map[string]any){
 		schema["properties"].(map[string]any)["ruleIds"] = map[string]any{"type": "array", "items": map[string]any{"type": "string"}}
 	},
 	// The Terraform provider sends the name of a database too, which stays, and with a zone's creation whether it is paused.
-	"d1.UpdateDatabase":           func(schema map[string]any) { loosen(schema, "name") },
-	"zones.CreateZone":            func(schema map[string]any) { loosen(schema, "paused") },
+	"d1.UpdateDatabase": func(schema map[string]any) { loosen(schema, "name") },
+	"zones.CreateZone":  func(schema map[string]any) { loosen(schema, "paused") },
+	// It sends what changes of an access rule alone.
+	"firewall.PatchAccessRuleForAccount": func(schema map[string]any) { optional(schema, "configuration") },
+
 	"workers.PutScript":           wranglerUpload,
 	"workers.CreateScriptVersion": wranglerUpload,
 	// wrangler reads which version an upload made (its deploy/deploy.ts).
@@ -117,6 +120,25 @@ func numbered(schema any) {
 			numbered(v)
 		}
 	}
+}
+
+// sentByTerraform are properties that the Terraform provider sends and the descriptions do not have: what stays as it is with each change, and
+// defaults that are told in answers alone, or not yet. They are let in, and samples have none of them.
+var sentByTerraform = map[string][]string{
+	"custom-pages.UpdateAssetForAccount":           {"name"},
+	"custom-hostnames.PatchCustomHostname":         {"hostname"},
+	"email-routing.CreateRule":                     {"source"},
+	"email-routing.PutRuleCatchAll":                {"source"},
+	"email-routing.UpdateRule":                     {"source"},
+	"load-balancers.CreateLoadBalancer":            {"enabled"},
+	"logpush.UpdateJobForAccount":                  {"dataset"},
+	"magic-transit.UpdateGreTunnel":                {"bgp"},
+	"zero-trust.UpdateAccessCertificateForAccount": {"certificate"},
+	"zero-trust.UpdateGatewayList":                 {"type"},
+	"zero-trust.CreateIdentityProviderForAccount":  {"read_only"},
+	"zero-trust.CreateRiskScoringIntegration":      {"active"},
+	"zero-trust.UpdateIdentityProviderForAccount":  {"read_only"},
+	"zero-trust.UpdateRiskScoringIntegration":      {"integration_type"},
 }
 
 // amended puts a schema right.

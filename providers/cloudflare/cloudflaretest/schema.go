@@ -37,6 +37,9 @@ func (o *operation) compile() (s schemas) {
 		return schemas{err: err}
 	}
 	amended(o.String(), request)
+	if sent := sentByTerraform[o.String()]; sent != nil {
+		loosen(request, sent...)
+	}
 	s.properties, _ = request["properties"].(map[string]any)
 	if s.request, err = compiled(o.String()+"/request", request); err != nil {
 		return schemas{err: err}
@@ -86,7 +89,7 @@ func (o *operation) checkRequest(values map[string]string, query url.Values, hea
 		case p.Query != "" && query.Has(p.Query):
 			instance[p.Name] = typed(s.properties[p.Name], query[p.Query])
 		case p.Header != "" && header.Get(p.Header) != "":
-			instance[p.Name] = header.Get(p.Header)
+			instance[p.Name] = typed(s.properties[p.Name], header.Values(p.Header))
 		}
 		known = append(known, p.Query)
 	}
@@ -107,7 +110,7 @@ func (o *operation) checkRequest(values map[string]string, query url.Values, hea
 	return s.request.Validate(instance)
 }
 
-// typed is a value of a query as its schema wants it.
+// typed is a value of a query, a path or a header as its schema wants it.
 func typed(schema any, values []string) any {
 	if accepts(schema, "array") {
 		all := make([]any, len(values))

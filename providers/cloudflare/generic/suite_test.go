@@ -224,11 +224,18 @@ func (s suite) unreached(fields []props.Field) map[tree.Path]string {
 				out[f.Path] = "it belongs to another form of its object than the samples have"
 			case len(f.Enum) == 1:
 				out[f.Path] = "the API knows one value for it"
+			case formOf[strings.TrimPrefix(s.typ, schema.Prefix)] != nil && isOne(have):
+				out[f.Path] = "it says which form its object has"
 			}
 		}
 	}
 	visit(fields)
 	return out
+}
+
+// isOne reports whether all values are the same one.
+func isOne(values []any) bool {
+	return len(values) > 0 && !slices.ContainsFunc(values, func(v any) bool { return !tree.Equal(v, values[0]) })
 }
 
 // eachLeaf calls do for each value, by its path with * for elements.
@@ -274,6 +281,48 @@ var oneForm = map[string][]string{
 	"workers.BetaWorkerVersion":  {"bindings"},
 }
 
+// formOf gives a sample of a type the one form that all its samples have, where an object has one of several: a request is described as
+// having the properties of all forms together, and an answer shows those of one.
+var formOf = map[string]func(sample obj){
+	"connectivity.DirectoryService": func(m obj) { // by addresses, and not by a name
+		host := m["host"].(obj)
+		delete(host, "hostname")
+		delete(host, "resolver_network")
+		if host["ipv4"] == nil {
+			m["host"] = obj{"ipv4": "sample-ipv4", "network": obj{"tunnel_id": "sample-tunnel-id"}}
+		}
+	},
+	"spectrum.App": func(m obj) {
+		if edge, ok := m["edge_ips"].(obj); ok {
+			delete(edge, "connectivity")
+			edge["type"] = "static"
+		}
+	},
+	"tokenvalidation.Configuration": func(m obj) { // without one of its properties, a key of this form is a key of no form
+		keys := m["credentials"].(obj)["keys"].(list)
+		if len(keys) == 3 {
+			m["credentials"] = obj{"keys": keys[2:]}
+		} else {
+			m["credentials"] = obj{"keys": list{obj{"alg": "RS256", "e": "sample-e", "kid": "sample-kid", "kty": "RSA", "n": "sample-n"}}}
+		}
+	},
+	"zerotrust.AccessIdentityProvider": func(m obj) {
+		config := m["config"].(obj)
+		m["config"], m["type"] = obj{}, "github"
+		for _, name := range []string{"client_id", "client_secret"} {
+			if v, there := config[name]; there {
+				m["config"].(obj)[name] = v
+			}
+		}
+	},
+	"zerotrust.DevicePosture": func(obj) {}, // the first form, which is for one system
+	"zerotrust.GatewayProxyEndpoint": func(m obj) {
+		if m["kind"] = "ip"; m["ips"] == nil {
+			m["ips"] = list{"sample-ips"}
+		}
+	},
+}
+
 // sampled is the suite of a type with values that its description allows.
 func sampled(t *testing.T, name string) suite {
 	t.Helper()
@@ -306,6 +355,11 @@ func sampled(t *testing.T, name string) suite {
 			case !k.ZoneOptional():
 				m[parent] = zoneName
 			}
+		}
+	}
+	if form := formOf[strings.TrimPrefix(name, schema.Prefix)]; form != nil {
+		for _, m := range []obj{s.base, full, other} {
+			form(m)
 		}
 	}
 	for _, prop := range oneForm[strings.TrimPrefix(name, schema.Prefix)] {
