@@ -171,7 +171,7 @@ type Email struct {
 // SMS says how text messages are sent: by SNS, as a role. The region of SNS is not managed.
 // https://docs.aws.amazon.com/cognito-user-identity-pools/latest/APIReference/API_SmsConfigurationType.html
 type SMS struct {
-	// Role is the ARN of a role that may publish with SNS, and that cognito-idp.amazonaws.com may assume. Whoever sets it needs
+	// Role is the ARN of a role that may publish with SNS, and that cognito-idp.amazonaws.com may assume. Who sets it needs
 	// iam:PassRole on it. Default: none, no text messages are sent.
 	Role aws.ARN `prop:"maxlen=2048" wire:"SnsCallerArn"`
 	// ExternalID is a word that the trust policy of the role asks for. Default: none.
