@@ -85,9 +85,14 @@ func TestRulesets(t *testing.T) {
 func TestReferencesOfRules(t *testing.T) {
 	var taken []string
 	for n, r := range []values{
-		{"id": "1", "ref": "1", "description": "Block bad bots!"}, {"id": "2", "ref": "2", "description": "Block bad bots"}, {"id": "3", "ref": "Given", "description": "x"},
-		{"id": "4", "ref": "4", "action": "block"}, {"id": "5", "ref": "5", "action": "block"}, {"id": "6", "ref": "6", "description": "ööö"},
-		{"id": "7", "ref": "7", "description": strings.Repeat("long words ", 9)}, {"id": "8", "ref": "8", "description": strings.Repeat("long words ", 9)},
+		{"id": "1", "ref": "1", "description": "Block bad bots!"},
+		{"id": "2", "ref": "2", "description": "Block bad bots"},
+		{"id": "3", "ref": "Given", "description": "x"},
+		{"id": "4", "ref": "4", "action": "block"},
+		{"id": "5", "ref": "5", "action": "block"},
+		{"id": "6", "ref": "6", "description": "ööö"},
+		{"id": "7", "ref": "7", "description": strings.Repeat("long words ", 9)},
+		{"id": "8", "ref": "8", "description": strings.Repeat("long words ", 9)},
 	} {
 		taken = append(taken, ruleRef(r, n+1, taken))
 	}

@@ -62,7 +62,8 @@ func TestRealZeroTrust(t *testing.T) {
 	if len(s.Entries) != 15 || strings.Contains(text, "very-secret") || strings.Contains(text, "null") {
 		t.Errorf("%d entries\n%s", len(s.Entries), text)
 	}
-	for _, want := range []string{"- everyone: {}", "github-organization:", "connectTimeout: 30", "- id: always_use_https", "precedence: 1", "client_secret: ${secret.githubClientSecret}",
+	for _, want := range []string{
+		"- everyone: {}", "github-organization:", "connectTimeout: 30", "- id: always_use_https", "precedence: 1", "client_secret: ${secret.githubClientSecret}",
 		"kind: cloudflare.Ruleset", "ref: the_old_site", "kind: cloudflare.zerotrust.AccessApplicationCA", "kind: cloudflare.UserToken", "kind: cloudflare.zerotrust.AccessServiceToken",
 	} {
 		if !strings.Contains(text, want) {
