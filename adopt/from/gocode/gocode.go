@@ -8,6 +8,7 @@ package gocode
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"go/format"
@@ -398,6 +399,9 @@ func (w *writer) scope(e *entry) string {
 	return w.variables[key]
 }
 
+// constructors are those of kinds that share their props with another kind, after which these are named.
+var constructors = map[string]string{"cloudflare.UserToken": "NewUserToken"}
+
 // call is the call of the constructor.
 func (w *writer) call(e *entry) (string, error) {
 	address := strconv.Quote(e.Address)
@@ -418,8 +422,8 @@ func (w *writer) call(e *entry) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	constructor := w.qualified(e.props.PkgPath(), "New"+strings.TrimSuffix(e.props.Name(), "Props"))
-	return call(constructor, append([]string{w.scope(e), address, text}, options...)), nil
+	constructor := cmp.Or(constructors[e.Kind], "New"+strings.TrimSuffix(e.props.Name(), "Props"))
+	return call(w.qualified(e.props.PkgPath(), constructor), append([]string{w.scope(e), address, text}, options...)), nil
 }
 
 func orEmpty(m map[string]any) map[string]any {
