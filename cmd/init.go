@@ -18,6 +18,7 @@ import (
 	"github.com/athanor-dev/athanor/cmd/cli"
 	"github.com/athanor-dev/athanor/cmd/internal/template"
 	"github.com/athanor-dev/athanor/cmd/internal/yamlstack"
+	"github.com/athanor-dev/athanor/cmd/render"
 	"github.com/athanor-dev/athanor/reconcile/props"
 )
 
@@ -161,8 +162,10 @@ func (a *app) schemaText() (string, error) {
 	enc := json.NewEncoder(&text)
 	enc.SetEscapeHTML(false)
 	enc.SetIndent("", " ")
-	err = enc.Encode(schema)
-	return text.String(), err
+	if err := enc.Encode(schema); err != nil {
+		return "", err
+	}
+	return string(render.SafeJSON(text.Bytes())), nil // as the schema command prints it
 }
 
 // writeTemplate writes files below a directory, which it creates. It writes all of them or none: a file that exists is an error,

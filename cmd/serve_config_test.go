@@ -94,3 +94,33 @@ limits: {rate: 50, burst: 100, streams: 5}
 		t.Errorf("a rule without a repository: %v", err)
 	}
 }
+
+// TestServeConfigOfThePage reads the sample of the page about the service.
+func TestServeConfigOfThePage(t *testing.T) {
+	page, err := os.ReadFile("../docs/service.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, text, _ := strings.Cut(string(page), "```yaml title=\"serve.yaml\"\n")
+	text, _, found := strings.Cut(text, "```")
+	if !found {
+		t.Fatal("the page has no serve.yaml")
+	}
+	path := filepath.Join(t.TempDir(), "serve.yaml")
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	config, err := readServeConfig(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if issuers, err := config.issuers("", path); err != nil || len(issuers.Issuers) != 1 || issuers.Audience == "" {
+		t.Errorf("%+v, %v", issuers, err)
+	}
+	if hooks, err := config.webhooks("", path, "secret"); err != nil || len(hooks) != 1 {
+		t.Errorf("%+v, %v", hooks, err)
+	}
+	if config.Limits != (serveLimits{200, 2000, 50}) {
+		t.Errorf("limits %+v", config.Limits)
+	}
+}

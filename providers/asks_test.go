@@ -14,7 +14,8 @@ import (
 func TestKindsOnlyAsk(t *testing.T) {
 	own := regexp.MustCompile(`reconcile\.(Wait|Intervals|Reads|Writes|ErrHoldsData|ErrInterrupted)\b|time\.(Sleep|After|AfterFunc|Tick|NewTimer|NewTicker)\(|\bbackoff\.`)
 	allowed := map[string]string{
-		"aws/logs/tail.go": "it follows lines for as long as somebody reads them",
+		"aws/logs/tail.go":    "it follows lines for as long as somebody reads them",
+		"aws/cognito/pool.go": "Cognito's count of users is late: one user is looked for right before the deletion, and in no plan",
 	}
 	test := regexp.MustCompile(`^(aws/(awstest|cloudcontrol/controltest)|cloudflare/(cloudflaretest|miniflare))/`)
 	files := 0
@@ -30,7 +31,7 @@ func TestKindsOnlyAsk(t *testing.T) {
 		files++
 		switch found := own.FindAllString(string(text), -1); {
 		case allowed[file] != "" && len(found) == 0:
-			t.Errorf("%s is allowed to wait, and does not", file)
+			t.Errorf("%s is allowed to wait or to refuse, and does not", file)
 		case allowed[file] == "" && len(found) > 0:
 			t.Errorf("%s: %v", file, found)
 		}

@@ -246,6 +246,7 @@ func TestYAML(t *testing.T) {
 				home := t.TempDir()
 				write(t, filepath.Join(home, "athanor", "config.yaml"), s.text)
 				loadText("stack: sample\nresources: {id: {kind: random.ID}}\n", "XDG_CONFIG_HOME="+home)
+			case "serve.yaml": // TestServeConfigOfThePage reads it, beside the command
 			case ".gitlab-ci.yml":
 				var pipeline struct{ Include struct{ Local string } }
 				if err := yaml.Unmarshal([]byte(s.text), &pipeline); err != nil {

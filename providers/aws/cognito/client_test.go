@@ -156,9 +156,9 @@ func TestClientRefused(t *testing.T) {
 	})
 }
 
-// TestClientGolden has the members of
+// TestGoldenClient has the members of
 // https://docs.aws.amazon.com/cognito-user-identity-pools/latest/APIReference/API_CreateUserPoolClient.html as it shows them.
-func TestClientGolden(t *testing.T) {
+func TestGoldenClient(t *testing.T) {
 	declared := obj{
 		"userPool": "us-east-1_a", "generateSecret": true, "authFlows": list{"ALLOW_USER_SRP_AUTH"}, "oAuth": true, "oAuthFlows": list{"code"}, "oAuthScopes": list{"openid"},
 		"callbackUrls": list{"https://shop.example/in"}, "logoutUrls": list{"https://shop.example/out"}, "defaultRedirectUri": "https://shop.example/in",
