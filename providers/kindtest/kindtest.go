@@ -126,6 +126,8 @@ type World struct {
 	// Objects lists every object that exists, found without the kind, each as a tree of all its managed
 	// aspects. What differs between two makings of the same thing is left out: ids, times, generated names.
 	Objects func() []any
+	// End ends a world that takes much, such as a session with a runtime, once no check needs it. Nil: nothing does before the test ends.
+	End func()
 }
 
 // Check is one rule.

@@ -29,6 +29,9 @@ func reference(t T, s Suite, props map[string]any, name string) string {
 	d := start(t, s)
 	d.must(d.to(props), "%s in a fresh world", name)
 	state := d.state()
+	if d.w.End != nil {
+		d.w.End()
+	}
 	s.shared.put(key, state)
 	return state
 }

@@ -13,6 +13,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"testing"
 
@@ -37,12 +38,15 @@ func Run(t *testing.T, s kindtest.Suite, whole bool) {
 	kindtest.RunOnly(t, s, few...)
 }
 
-// open is how many sessions of a suite stay open. A check compares two worlds at most, and a runtime takes 100 MB.
+// open is how many sessions of a suite stay open that no check has ended. A check compares two worlds at most, and a runtime takes 100 MB.
 const open = 3
+
+// session is a dev session of a world.
+type session struct{ end func() }
 
 // Worlds makes worlds for a suite, each a dev session with these files in the stack's directory.
 func Worlds(files map[string]string) func(kindtest.T) kindtest.World {
-	var ends []func()
+	var sessions []*session
 	return func(t kindtest.T) kindtest.World {
 		t.Helper()
 		dir := t.TempDir()
@@ -54,17 +58,20 @@ func Worlds(files map[string]string) func(kindtest.T) kindtest.World {
 			}
 		}
 		dev := &reconcile.Dev{Dir: filepath.Join(dir, ".athanor", "dev")}
-		end := sync.OnceFunc(func() {
+		made := &session{sync.OnceFunc(func() {
 			if err := dev.Close(context.WithoutCancel(t.Context())); err != nil {
 				t.Errorf("the session does not end: %v", err)
 			}
-		})
-		t.(testing.TB).Cleanup(end)
-		if ends = append(ends, end); len(ends) > open {
-			ends[0]()
-			ends = ends[1:]
+		})}
+		t.(testing.TB).Cleanup(made.end)
+		if sessions = append(sessions, made); len(sessions) > open {
+			sessions[0].end()
+			sessions = sessions[1:]
 		}
-		return kindtest.World{Cloud: here.Machine(), Dir: dir, Dev: dev}
+		return kindtest.World{Cloud: here.Machine(), Dir: dir, Dev: dev, End: func() {
+			made.end()
+			sessions = slices.DeleteFunc(sessions, func(s *session) bool { return s == made })
+		}}
 	}
 }
 
