@@ -297,10 +297,7 @@ func eachClient(ctx context.Context, cloud kind.Cloud, pool string, yield func(i
 }
 
 func describeClient(ctx context.Context, cloud kind.Cloud, pool, id string) (kind.Document, error) {
-	var out struct{ UserPoolClient kind.Document }
-	err := call(ctx, cloud, "DescribeUserPoolClient", kind.Document{"UserPoolId": pool, "ClientId": id}, &out)
-	numbers(out.UserPoolClient)
-	return out.UserPoolClient, err
+	return described(ctx, cloud, "DescribeUserPoolClient", kind.Document{"UserPoolId": pool, "ClientId": id}, "UserPoolClient")
 }
 
 // setValidity says how long tokens count, in seconds.

@@ -8,6 +8,7 @@ package cognito
 import (
 	"context"
 	"embed"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -543,31 +544,18 @@ func eachPool(ctx context.Context, cloud kind.Cloud, yield func(id, name string)
 }
 
 func describePool(ctx context.Context, cloud kind.Cloud, id string) (kind.Document, error) {
-	var out struct{ UserPool kind.Document }
-	err := call(ctx, cloud, "DescribeUserPool", kind.Document{"UserPoolId": id}, &out)
-	numbers(out.UserPool)
-	return out.UserPool, err
+	return described(ctx, cloud, "DescribeUserPool", kind.Document{"UserPoolId": id}, "UserPool")
 }
 
-// numbers makes whole numbers of a document what the table reads as such.
-func numbers(v any) any {
-	switch x := v.(type) {
-	case float64:
-		if x == float64(int64(x)) {
-			return int64(x)
-		}
-	case kind.Document:
-		return numbers(map[string]any(x))
-	case map[string]any:
-		for k, e := range x {
-			x[k] = numbers(e)
-		}
-	case []any:
-		for i, e := range x {
-			x[i] = numbers(e)
-		}
+// described is the object that an answer has as a member. Its whole numbers are integers, as the table reads them.
+func described(ctx context.Context, cloud kind.Cloud, operation string, in kind.Document, member string) (kind.Document, error) {
+	var out map[string]json.RawMessage
+	if err := call(ctx, cloud, operation, in, &out); err != nil {
+		return nil, err
 	}
-	return v
+	v, err := tree.Decode(out[member])
+	object, _ := v.(map[string]any)
+	return object, err
 }
 
 // readPool reads a pool and how its second factors are set.
