@@ -300,7 +300,7 @@ func (w *world) observe(o sort) func(context.Context, reconciletest.Site[thingPr
 }
 
 func (w *world) create(o sort) func(context.Context, reconciletest.Site[thingProps, thingAttrs]) (thingAttrs, error) {
-	return func(ctx context.Context, s reconciletest.Site[thingProps, thingAttrs]) (thingAttrs, error) {
+	return func(ctx context.Context, s reconciletest.Site[thingProps, thingAttrs]) (attrs thingAttrs, err error) {
 		t := thing{
 			Kind: "world." + o.name, Region: regionOf(s.Cloud), Name: s.Name, Color: s.Want.Color, Shape: s.Want.Shape + s.Want.Base,
 			Peer: s.Want.Peer, Link: s.Want.Link.to(), Rules: s.Want.Rules, After: s.Want.After, Secret: string(s.Want.Tokens), Tags: adopt.Tags(s.Owner), Born: time.Now(),
@@ -311,11 +311,12 @@ func (w *world) create(o sort) func(context.Context, reconciletest.Site[thingPro
 		if o.slow {
 			t.Busy = w.steps
 		}
-		err := w.call(ctx, "create", s.Name, true, func() error {
+		err = w.call(ctx, "create", s.Name, true, func() error {
 			if o.assigned {
 				w.next++
 				t.Name = fmt.Sprintf("%s-%d", o.name, w.next)
 			}
+			attrs = attrsOf(t) // under the lock: once it is in the world, others change it
 			if _, ok := w.things[key(t.Region, t.Name)]; ok {
 				return errTaken
 			}
@@ -324,7 +325,7 @@ func (w *world) create(o sort) func(context.Context, reconciletest.Site[thingPro
 			w.made[fmt.Sprintf("%s %s %d", t.Kind, s.Owner.Address, s.Owner.Generation)]++
 			return nil
 		})
-		return attrsOf(t), err
+		return attrs, err
 	}
 }
 
