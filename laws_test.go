@@ -58,7 +58,7 @@ var laws = []struct {
 	{"the largest types do not grow", func(tree []source) []breach { return sizeLaw(tree, largest) }},
 	{"errors are never told apart by text", errorTextLaw},
 	{"messages are in the words of the field", wordLaw},
-	{"what users import is explained in the words of the field", docLaw},
+	{"comments and names of tests are in the words of the field", commentLaw},
 }
 
 func TestLaws(t *testing.T) {

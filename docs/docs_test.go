@@ -92,7 +92,8 @@ func TestTerminalPictures(t *testing.T) {
 	}
 }
 
-// TestForty holds the table of the comparison to its forty points, each with a mark for every tool, and to what athanor lacks of them.
+// TestForty holds the table of the comparison to its forty points, each with a sign for every tool, and to what athanor
+// lacks of them.
 func TestForty(t *testing.T) {
 	page, err := docs.Page("comparison.md")
 	if err != nil {

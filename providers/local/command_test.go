@@ -121,7 +121,7 @@ func TestCommandUndo(t *testing.T) {
 	if err := b.delete(); err != nil || b.exists("made") {
 		t.Errorf("undo: %v", err)
 	}
-	// What cannot be undone is not gone, whatever the reason reads like.
+	// What cannot be undone is not deleted, whatever the reason reads like.
 	for _, undo := range []any{"exit 1", []any{"no-such-program-here"}} {
 		b.must(map[string]any{"run": "true", "undo": undo})
 		failed, ok := errors.AsType[*CommandError](b.delete())
