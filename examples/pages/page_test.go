@@ -197,14 +197,10 @@ type shell struct {
 // lasting is a command that changes the shell itself.
 var lasting = regexp.MustCompile(`^(cd|export) `)
 
+// run runs a line and returns what a person sees: standard output and standard error together.
 func (s *shell) run(t *testing.T, line string) (output []string, code int) {
 	t.Helper()
-	script := strings.Join(append(slices.Clone(s.kept), line), "\n")
-	if lasting.MatchString(line) {
-		s.kept = append(s.kept, line)
-	}
-	c := exec.CommandContext(t.Context(), "sh", "-c", script)
-	c.Dir, c.Env = s.dir, s.env
+	c := s.command(t, line)
 	out, err := c.CombinedOutput()
 	if err != nil && c.ProcessState == nil {
 		t.Fatal(err)
@@ -216,10 +212,30 @@ func (s *shell) run(t *testing.T, line string) (output []string, code int) {
 	return strings.Split(text, "\n"), c.ProcessState.ExitCode()
 }
 
+// value runs a line that must succeed and returns its standard output alone, without the progress that a slow machine
+// makes a command report.
+func (s *shell) value(t *testing.T, line string) string {
+	t.Helper()
+	out, err := s.command(t, line).Output()
+	if err != nil {
+		t.Fatalf("%s: %v", line, err)
+	}
+	return strings.TrimSuffix(string(out), "\n")
+}
+
+func (s *shell) command(t *testing.T, line string) *exec.Cmd {
+	script := strings.Join(append(slices.Clone(s.kept), line), "\n")
+	if lasting.MatchString(line) {
+		s.kept = append(s.kept, line)
+	}
+	c := exec.CommandContext(t.Context(), "sh", "-c", script)
+	c.Dir, c.Env = s.dir, s.env
+	return c
+}
+
 // folder is the current folder of the shell.
 func (s *shell) folder(t *testing.T) string {
-	out, _ := s.run(t, "pwd")
-	return out[0]
+	return s.value(t, "pwd")
 }
 
 // world is where a page's commands run.

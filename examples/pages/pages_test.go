@@ -98,11 +98,7 @@ func cloudflare(t *testing.T) world {
 	server := cloudflaretest.Start(t)
 	server.WithDatabases(t)
 	return world{env: server.Env(), names: map[string]string{"ACCOUNT": server.Account}, before: func(s *shell) {
-		name, code := s.run(t, "athanor output worker")
-		if code != 0 {
-			t.Fatalf("no Worker: %q", name)
-		}
-		led := "#!/bin/sh\nfor a; do shift; set -- \"$@\" \"$(printf %s \"$a\" | sed 's|https://[^/]*workers[.]dev|" + server.Run(t, name[0]) +
+		led := "#!/bin/sh\nfor a; do shift; set -- \"$@\" \"$(printf %s \"$a\" | sed 's|https://[^/]*workers[.]dev|" + server.Run(t, s.value(t, "athanor output worker")) +
 			"|')\"; done\nPATH=${PATH#*:} exec curl \"$@\"\n"
 		out, code := s.run(t, "cat > \"$BIN/curl\" <<'END'\n"+led+"END\nchmod +x \"$BIN/curl\"")
 		if code != 0 {
@@ -152,6 +148,19 @@ func TestPages(t *testing.T) {
 		if !slices.Contains(tried, page) {
 			t.Errorf("there is no page %s", page)
 		}
+	}
+}
+
+// TestValueIsNotProgress: what a command reports while it works is no part of its value, and part of what a person
+// sees.
+func TestValueIsNotProgress(t *testing.T) {
+	s := &shell{dir: t.TempDir(), env: os.Environ()}
+	const line = "echo building /home/ada/notes >&2; echo notes-dev-ada"
+	if got := s.value(t, line); got != "notes-dev-ada" {
+		t.Errorf("the value is %q", got)
+	}
+	if got, code := s.run(t, line); code != 0 || !slices.Equal(got, []string{"building /home/ada/notes", "notes-dev-ada"}) {
+		t.Errorf("%d: %q", code, got)
 	}
 }
 
