@@ -201,7 +201,7 @@ func TestFirstHour(t *testing.T) {
 		t.Fatal(err)
 	}
 	rows := regexp.MustCompile(`(?m)^\| \[([a-z-]+)\]\(first-hour/([a-z-]+)\.md\) \| (\d) \|`).FindAllStringSubmatch(table, -1)
-	if len(rows) != 5 {
+	if len(rows) != 6 {
 		t.Errorf("%d templates are listed", len(rows))
 	}
 	for _, row := range rows {

@@ -243,6 +243,8 @@ type world struct {
 	env map[string]string
 	// names are what a page says for what differs from one start of a server to the next: the value by the page's text.
 	names map[string]string
+	// scripts stand for programs, by their names, first on the path.
+	scripts map[string]string
 	// before is called before a command with curl.
 	before func(s *shell)
 }
@@ -257,6 +259,11 @@ func try(t *testing.T, file, athanor string, w world, update bool) (notRun int) 
 	bin, home := t.TempDir(), t.TempDir()
 	if err := os.Symlink(athanor, filepath.Join(bin, "athanor")); err != nil {
 		t.Fatal(err)
+	}
+	for name, text := range w.scripts {
+		if err := os.WriteFile(filepath.Join(bin, name), []byte("#!/bin/sh\n"+text), 0o755); err != nil {
+			t.Fatal(err)
+		}
 	}
 	s := &shell{dir: t.TempDir(), env: append(os.Environ(), "PATH="+bin+":"+os.Getenv("PATH"), "HOME="+home, "XDG_CONFIG_HOME="+home+"/.config",
 		"USER=ada", "LOGNAME=ada", "NO_COLOR=1", "TZ=UTC", "ATHANOR_NO_UPDATE_CHECK=1", "BIN="+bin)}
