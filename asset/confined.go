@@ -37,7 +37,8 @@ func (b Bundle) confined(ctx context.Context, dir string) ([]api.Plugin, error) 
 	provided := regexp.MustCompile(b.external())
 	return []api.Plugin{{Name: "confined", Setup: func(build api.PluginBuild) {
 		build.OnResolve(api.OnResolveOptions{Filter: ".*"}, func(args api.OnResolveArgs) (api.OnResolveResult, error) {
-			if name := filepath.FromSlash(args.Path); provided.MatchString(args.Path) && !filepath.IsAbs(name) && !relative(name) {
+			isProvided := provided.MatchString(args.Path) || b.Node != "" && strings.HasPrefix(args.Path, "node:")
+			if name := filepath.FromSlash(args.Path); isProvided && !filepath.IsAbs(name) && !relative(name) {
 				return api.OnResolveResult{}, nil
 			}
 			return api.OnResolveResult{}, c.leadsOut(args.ResolveDir, args.Path)

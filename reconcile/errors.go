@@ -143,12 +143,17 @@ func WithHint(err error, format string, args ...any) error {
 	return &HintError{Err: err, Hint: fmt.Sprintf(format, args...)}
 }
 
-// Hints collects the hints in an error's tree.
+// Hints collects the hints in an error's tree: those that were attached, and those of errors whose type has a method Hint.
 func Hints(err error) []string {
 	var hints []string
 	for err != nil {
-		if h, ok := err.(*HintError); ok { //nolint:errorlint // this walks the tree itself
+		switch h := err.(type) { //nolint:errorlint // this walks the tree itself
+		case *HintError:
 			hints = append(hints, h.Hint)
+		case interface{ Hint() string }:
+			if hint := h.Hint(); hint != "" {
+				hints = append(hints, hint)
+			}
 		}
 		if many, ok := err.(interface{ Unwrap() []error }); ok {
 			for _, e := range many.Unwrap() {
