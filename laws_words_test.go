@@ -171,6 +171,30 @@ func TestPagesAreInPlainWords(t *testing.T) {
 	}
 }
 
+// TestScriptsAreInPlainWords holds the comments of the command's scripts, of the tools and of the recipes to the words of the field.
+func TestScriptsAreInPlainWords(t *testing.T) {
+	code, scripts := regexp.MustCompile(`(?m)^[ \t]*[^# \t\n].*$`), 0
+	for _, pattern := range []string{"cmd/athanor/testdata/script/*.txtar", "tools/*.sh", "install.sh", "Taskfile.yml", ".ci/run", "ci/*/*.yml", "ci/*/*/*.yml", "ci/*/*/*/*.yml"} {
+		paths, err := fs.Glob(os.DirFS("."), pattern)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, path := range paths {
+			text, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			scripts++
+			for _, b := range pageBreaches(path, code.ReplaceAllString(string(text), "")) {
+				t.Error(b)
+			}
+		}
+	}
+	if scripts < 40 {
+		t.Errorf("found %d scripts: the laws must be read at the root of the repository", scripts)
+	}
+}
+
 func TestCommentLaw(t *testing.T) {
 	const text = "// Package aws is a thing.\npackage aws\n\n" +
 		"// Mark is the owner tag, see [Marked] and Mark.\ntype Mark struct {\n\t// Name marks it.\n\tName string\n\t// own things.\n\town int\n}\n\n" +
