@@ -138,7 +138,7 @@ func (s *Stack) forwardTo(r *engine.Read) {
 	}
 }
 
-// nameBy says which thing is read.
+// nameBy says which object is read.
 func nameBy(r *engine.Read, by any, p reflect.Type) error {
 	rv := reflect.ValueOf(by)
 	for rv.Kind() == reflect.Pointer && !rv.IsNil() {

@@ -36,7 +36,7 @@ func expect(t *testing.T, got []breach, want ...string) {
 func TestImportLaw(t *testing.T) {
 	const ours = module
 	tests := []struct {
-		name, file, imports, want string // want "": lawful
+		name, file, imports, want string // want "": allowed
 	}{
 		{"stdlib", "reconcile/a.go", "context", ""},
 		{"somebody else", "reconcile/a.go", "github.com/cenkalti/backoff/v4", ""},

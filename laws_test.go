@@ -14,7 +14,7 @@ import (
 	"testing"
 )
 
-// The laws of the house, read from the files themselves: a test that asks the go command for the import
+// The laws of the project, read from the files themselves: a test that asks the go command for the import
 // graph stays green from the test cache when another package breaks the law, while files and directories
 // that a test opens are part of its cache key. Each law is a pure function from sources to breaches; the
 // samples in laws_samples_test.go prove that each can fail.
@@ -58,7 +58,7 @@ var laws = []struct {
 	{"the largest types do not grow", func(tree []source) []breach { return sizeLaw(tree, largest) }},
 	{"errors are never told apart by text", errorTextLaw},
 	{"messages are in the words of the field", wordLaw},
-	{"what users import is explained in the words of the field", docLaw},
+	{"comments and names of tests are in the words of the field", commentLaw},
 }
 
 func TestLaws(t *testing.T) {

@@ -1,7 +1,6 @@
 package athanor_test
 
 import (
-	"cmp"
 	"fmt"
 	"go/ast"
 	"go/token"
@@ -64,56 +63,70 @@ func wordLaw(tree []source) []breach {
 	return out
 }
 
-// userDirs begin the directories of the packages that a program imports. What they say of props is also what `athanor kinds` and the
-// pages of kinds print.
-var userDirs = []string{"asset", "providers", "reconcile/kind", "reconcile/props"}
+// dialectDirs begin the directories whose comments and names are still to be rewritten.
+var dialectDirs = []string{"engine", "statestore"}
 
-// docLaw: the comments of what users import are in the words of the field. A comment may begin with the name that it explains.
-func docLaw(tree []source) []breach {
+// commentLaw: comments, and the names of tests, are in the words of the field. Identifiers keep their names: a
+// capitalised one anywhere, any other where a comment begins with it. Where code is tested, "the world" is what a test
+// made, and calls are recorded.
+func commentLaw(tree []source) []breach {
 	var out []breach
 	for _, s := range tree {
-		dir := s.dir()
-		imported := dir == "." || slices.ContainsFunc(userDirs, func(d string) bool { return dir == d || strings.HasPrefix(dir, d+"/") })
-		if !imported || s.test() || s.harness() || s.generated() || strings.Contains(dir, "internal") {
+		inDialect := slices.ContainsFunc(dialectDirs, func(d string) bool { return s.dir() == d || strings.HasPrefix(s.dir(), d+"/") })
+		if inDialect || s.generated() || strings.HasSuffix(s.path, ".pb.go") {
 			continue
 		}
-		check := func(doc *ast.CommentGroup, names ...*ast.Ident) {
-			if doc == nil || len(names) > 0 && len(exported(names)) == 0 {
-				return
-			}
-			text := doc.Text()
-			for _, name := range names {
-				text = strings.TrimPrefix(text, name.Name+" ")
-			}
-			if word, use := privateWord(code.ReplaceAllString(docLink.ReplaceAllString(text, ""), "")); word != "" {
-				out = append(out, breach{s.path, fmt.Sprintf("%s says %q: say %s", s.at(doc), word, use)})
-			}
-		}
-		check(s.ast.Doc)
+		used := map[string]bool{}
 		ast.Inspect(s.ast, func(n ast.Node) bool {
-			switch d := n.(type) {
-			case *ast.FuncDecl:
-				if exportedReceiver(d) {
-					check(d.Doc, d.Name)
-				}
-				return false
-			case *ast.GenDecl:
-				for _, spec := range d.Specs {
-					switch sp := spec.(type) {
-					case *ast.TypeSpec:
-						check(cmp.Or(sp.Doc, d.Doc), sp.Name)
-						return sp.Name.IsExported()
-					case *ast.ValueSpec:
-						check(cmp.Or(sp.Doc, d.Doc), sp.Names...)
-					}
-				}
-			case *ast.Field:
-				check(d.Doc, d.Names...)
+			if id, ok := n.(*ast.Ident); ok {
+				used[id.Name] = true
 			}
 			return true
 		})
+		say := func(n ast.Node, text string) {
+			if s.test() || s.harness() {
+				text = ofTests.ReplaceAllString(text, "")
+			}
+			if word, use := privateWord(text); word != "" {
+				out = append(out, breach{s.path, fmt.Sprintf("%s says %q: say %s", s.at(n), word, use)})
+			}
+		}
+		for _, group := range s.ast.Comments {
+			say(group, prose(group, used))
+		}
+		for _, d := range s.ast.Decls {
+			if f, ok := d.(*ast.FuncDecl); ok && s.test() && testName.MatchString(f.Name.Name) {
+				say(f, strings.ToLower(camel.ReplaceAllString(f.Name.Name, "$1 $2")))
+			}
+		}
 	}
 	return out
+}
+
+var (
+	ofTests  = regexp.MustCompile(`(?i)\b(the world|recorded)\b`)
+	testName = regexp.MustCompile(`^(Test|Benchmark|Fuzz|Example)[A-Z]`)
+	camel    = regexp.MustCompile(`([a-z])([A-Z])`)
+	word     = regexp.MustCompile(`\b[A-Za-z]+\b`)
+	quoted   = regexp.MustCompile(`"[^"]{0,80}"`)
+)
+
+// prose is what a comment says, without code, quotations and identifiers that its file uses.
+func prose(group *ast.CommentGroup, used map[string]bool) string {
+	var lines []string
+	for _, c := range group.List {
+		lines = append(lines, strings.Trim(c.Text, "/* "))
+	}
+	text := code.ReplaceAllString(docLink.ReplaceAllString(strings.Join(lines, " "), ""), "")
+	first := true
+	return word.ReplaceAllStringFunc(quoted.ReplaceAllString(text, ""), func(w string) string {
+		isName := used[w] && (first || token.IsExported(w))
+		first = false
+		if isName {
+			return ""
+		}
+		return w
+	})
 }
 
 // docLink is a name in a comment that leads to its own.
@@ -158,13 +171,39 @@ func TestPagesAreInPlainWords(t *testing.T) {
 	}
 }
 
-func TestDocLaw(t *testing.T) {
+// TestScriptsAreInPlainWords holds the comments of the command's scripts, of the tools and of the recipes to the words of the field.
+func TestScriptsAreInPlainWords(t *testing.T) {
+	code, scripts := regexp.MustCompile(`(?m)^[ \t]*[^# \t\n].*$`), 0
+	for _, pattern := range []string{"cmd/athanor/testdata/script/*.txtar", "tools/*.sh", "install.sh", "Taskfile.yml", ".ci/run", "ci/*/*.yml", "ci/*/*/*.yml", "ci/*/*/*/*.yml"} {
+		paths, err := fs.Glob(os.DirFS("."), pattern)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, path := range paths {
+			text, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			scripts++
+			for _, b := range pageBreaches(path, code.ReplaceAllString(string(text), "")) {
+				t.Error(b)
+			}
+		}
+	}
+	if scripts < 40 {
+		t.Errorf("found %d scripts: the laws must be read at the root of the repository", scripts)
+	}
+}
+
+func TestCommentLaw(t *testing.T) {
 	const text = "// Package aws is a thing.\npackage aws\n\n" +
-		"// Mark is the owner tag, see [Marked].\ntype Mark struct {\n\t// Name marks it.\n\tName string\n\t// own things.\n\town int\n}\n\n" +
-		"// Gone is `gone`, whoever asks.\nfunc Gone() {}\n\n// hidden is gone.\nfunc hidden() {}\n"
-	expect(t, docLaw(read(t, "providers/aws/x.go", text)), `says "thing"`, `says "marks"`, `says "whoever"`)
-	expect(t, docLaw(read(t, "engine/x.go", text)))
-	expect(t, docLaw(read(t, "providers/aws/internal/x/x.go", text)))
+		"// Mark is the owner tag, see [Marked] and Mark.\ntype Mark struct {\n\t// Name marks it.\n\tName string\n\t// own things.\n\town int\n}\n\n" +
+		"// Gone is `gone`, whoever asks.\nfunc Gone() {} // \"the world is gone\" is said\n\n// hidden is recorded.\nfunc hidden() {}\n"
+	all := []string{`says "thing"`, `says "marks"`, `says "things"`, `says "whoever"`}
+	expect(t, commentLaw(read(t, "providers/aws/x.go", text)), append(all, `says "recorded"`)...)
+	expect(t, commentLaw(read(t, "providers/kindtest/x.go", text)), all...)
+	expect(t, commentLaw(read(t, "providers/aws/x_test.go", "package aws\n\n// TestGone finds what is deleted.\nfunc TestZoneGone(t *testing.T) {}\n")), `says "gone"`)
+	expect(t, commentLaw(read(t, "providers/aws/x_test.go", "package aws\n\n// The world ends.\nfunc TestZoneEnds(t *testing.T) {}\n")))
 }
 
 func TestWordLaw(t *testing.T) {

@@ -13,7 +13,7 @@ import (
 
 var ours = reconcile.Mark{Stack: "shop", Stage: "prod", Address: "net/subnet[a.b]", Generation: 3, Store: "s1"}
 
-func TestMarkSurvivesTagsAndLines(t *testing.T) {
+func TestOwnerTagSurvivesTagsAndLines(t *testing.T) {
 	retained := ours
 	retained.Retained = true
 	for _, m := range []reconcile.Mark{ours, retained, {}} {

@@ -15,6 +15,7 @@ import (
 	"github.com/evanw/esbuild/pkg/api"
 
 	"github.com/athanor-dev/athanor/reconcile"
+	"github.com/athanor-dev/athanor/reconcile/localfile"
 )
 
 // Bundle is a program in JavaScript or TypeScript that is put into one file with all that it imports.
@@ -68,7 +69,7 @@ const required = `import { createRequire as __athanorRequire } from "node:module
 
 func (b Bundle) build(ctx context.Context, work reconcile.Workspace, dir string, format api.Format) (files []File, entryFormat string, err error) {
 	options := b.options(dir, format)
-	if options.Plugins, err = confined(ctx, dir, b.Alias); err != nil {
+	if options.Plugins, err = b.confined(ctx, dir); err != nil {
 		return nil, "", err
 	}
 	if b.Node == "" {
@@ -207,9 +208,16 @@ func (m metafile) format() string {
 	return ""
 }
 
+// failed returns the messages of the bundler as one error, which wraps the first refusal of a path: its hint says how
+// the user allows it.
 func (b Bundle) failed(messages []api.Message) error {
 	var lines []string
+	cause := errBundle
 	for _, m := range messages {
+		var outside *localfile.OutsideError
+		if err, ok := m.Detail.(error); ok && errors.Is(cause, errBundle) && errors.As(err, &outside) {
+			cause = outside
+		}
 		line := m.Text
 		if at := m.Location; at != nil {
 			line = fmt.Sprintf("%s:%d:%d: %s", path.Clean(filepath.ToSlash(at.File)), at.Line, at.Column+1, m.Text)
@@ -219,5 +227,5 @@ func (b Bundle) failed(messages []api.Message) error {
 		}
 		lines = append(lines, line)
 	}
-	return &BuildError{Tool: "bundle", Of: b.Entry, Output: shortened(strings.Join(lines, "\n")), Err: errBundle}
+	return &BuildError{Tool: "bundle", Of: b.Entry, Output: shortened(strings.Join(lines, "\n")), Err: cause}
 }

@@ -8,6 +8,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -20,19 +21,26 @@ import (
 // confined is the plugin that holds a bundle to the files that the stack may read; none in a context without bounds.
 // Every file that is put into the bundle is read here, with its links resolved at that moment. Configuration files are judged
 // before the bundler reads them itself. What stands in place of a package is judged at once: the bundler asks nobody about it.
-func confined(ctx context.Context, dir string, alias map[string]string) ([]api.Plugin, error) {
+// A module that the runtime provides has no file, so its import is allowed also where node_modules is a link that leads
+// outside.
+func (b Bundle) confined(ctx context.Context, dir string) ([]api.Plugin, error) {
 	bounds, bounded := localfile.BoundsOf(ctx)
 	if !bounded {
 		return nil, nil
 	}
 	c := &configs{ctx: ctx, root: bounds.Root, judged: map[string]error{}}
-	for _, name := range slices.Sorted(maps.Keys(alias)) {
-		if err := c.leadsOut(dir, alias[name]); err != nil {
+	for _, name := range slices.Sorted(maps.Keys(b.Alias)) {
+		if err := c.leadsOut(dir, b.Alias[name]); err != nil {
 			return nil, err
 		}
 	}
+	provided := regexp.MustCompile(b.external())
 	return []api.Plugin{{Name: "confined", Setup: func(build api.PluginBuild) {
 		build.OnResolve(api.OnResolveOptions{Filter: ".*"}, func(args api.OnResolveArgs) (api.OnResolveResult, error) {
+			isProvided := provided.MatchString(args.Path) || b.Node != "" && strings.HasPrefix(args.Path, "node:")
+			if name := filepath.FromSlash(args.Path); isProvided && !filepath.IsAbs(name) && !relative(name) {
+				return api.OnResolveResult{}, nil
+			}
 			return api.OnResolveResult{}, c.leadsOut(args.ResolveDir, args.Path)
 		})
 		build.OnLoad(api.OnLoadOptions{Filter: ".*", Namespace: "file"}, c.load)
@@ -50,7 +58,11 @@ func (c *configs) leadsOut(dir, name string) error {
 		candidates = []string{filepath.Join(dir, name)}
 	default:
 		for at := dir; localfile.Within(c.root, at) && at != filepath.Dir(at); at = filepath.Dir(at) {
-			candidates = append(candidates, filepath.Join(at, "node_modules", name))
+			packages := filepath.Join(at, "node_modules")
+			if err := localfile.Inside(c.ctx, packages); err != nil {
+				return err // before the files in it, so that the error names the link
+			}
+			candidates = append(candidates, filepath.Join(packages, name))
 		}
 	}
 	for _, path := range candidates {

@@ -54,17 +54,20 @@ func TestBundleStaysInside(t *testing.T) {
 		"one inside of a package": {
 			files: map[string]string{"a.js": "import '@x/b/c';\n", "node_modules/@x/b/c/index.js": entry}, links: map[string]string{"node_modules/@x/b/c/package.json": "OUT/in.json"},
 		},
-		"an alias":              {files: map[string]string{"a.js": "import 'b';\n"}, alias: map[string]string{"b": "OUT/in.json"}},
-		"an alias by a path":    {files: map[string]string{"a.js": "import 'b';\n"}, alias: map[string]string{"b": "../out/in.json"}},
-		"a package's main":      {files: map[string]string{"a.js": "import 'b';\n", "node_modules/b/package.json": `{"main": "../../../out/in.json"}`}},
-		"one without an ending": {files: map[string]string{"a.js": "import 'b';\n", "node_modules/b/package.json": `{"main": "../../../out/in"}`}},
-		"a package's exports":   {files: map[string]string{"a.js": "import 'b/x';\n", "node_modules/b/package.json": `{"exports": {"./*": {"import": "./../../../out/*"}}}`}},
-		"an index":              {files: map[string]string{"a.js": "import 'b';\n", "node_modules/b/package.json": `{}`}, links: map[string]string{"node_modules/b/index.js": "OUT/in.json"}},
-		"a main's index":        {files: map[string]string{"a.js": "import 'b';\n", "node_modules/b/package.json": `{"main": "lib"}`}, links: map[string]string{"node_modules/b/lib/index.js": "OUT/in.json"}},
-		"a path":                {files: map[string]string{"a.js": "import 'b';\n", "tsconfig.json": `{"compilerOptions": {"paths": {"b": ["../out/in.json"]}}} // x`}},
-		"a path of a pattern":   {files: map[string]string{"a.js": "import 'b/in.json';\n", "tsconfig.json": `{"compilerOptions": {"paths": {"b/*": ["OUT/*"]}}}`}},
-		"a base of paths":       {files: map[string]string{"a.js": "import 'in.json';\n", "tsconfig.json": `{"compilerOptions": {"baseUrl": "../out"}}`}},
-		"paths inside":          {files: map[string]string{"a.js": "import 'b/c.js';\n", "lib/c.js": entry, "tsconfig.json": `{"compilerOptions": {"baseUrl": ".", "paths": {"b/*": ["lib/*", "gone/*"]}}}`}, inside: true},
+		"a module of the runtime": {files: map[string]string{"a.js": "import 'runtime:x';\n" + entry}, links: map[string]string{"node_modules": "OUT"}, inside: true},
+		"a module of Node":        {files: map[string]string{"a.js": "import 'node:fs';\n" + entry}, links: map[string]string{"node_modules": "OUT"}, inside: true},
+		"what is no such module":  {files: map[string]string{"a.js": "import 'runtime';\n" + entry}, links: map[string]string{"node_modules": "OUT"}},
+		"an alias":                {files: map[string]string{"a.js": "import 'b';\n"}, alias: map[string]string{"b": "OUT/in.json"}},
+		"an alias by a path":      {files: map[string]string{"a.js": "import 'b';\n"}, alias: map[string]string{"b": "../out/in.json"}},
+		"a package's main":        {files: map[string]string{"a.js": "import 'b';\n", "node_modules/b/package.json": `{"main": "../../../out/in.json"}`}},
+		"one without an ending":   {files: map[string]string{"a.js": "import 'b';\n", "node_modules/b/package.json": `{"main": "../../../out/in"}`}},
+		"a package's exports":     {files: map[string]string{"a.js": "import 'b/x';\n", "node_modules/b/package.json": `{"exports": {"./*": {"import": "./../../../out/*"}}}`}},
+		"an index":                {files: map[string]string{"a.js": "import 'b';\n", "node_modules/b/package.json": `{}`}, links: map[string]string{"node_modules/b/index.js": "OUT/in.json"}},
+		"a main's index":          {files: map[string]string{"a.js": "import 'b';\n", "node_modules/b/package.json": `{"main": "lib"}`}, links: map[string]string{"node_modules/b/lib/index.js": "OUT/in.json"}},
+		"a path":                  {files: map[string]string{"a.js": "import 'b';\n", "tsconfig.json": `{"compilerOptions": {"paths": {"b": ["../out/in.json"]}}} // x`}},
+		"a path of a pattern":     {files: map[string]string{"a.js": "import 'b/in.json';\n", "tsconfig.json": `{"compilerOptions": {"paths": {"b/*": ["OUT/*"]}}}`}},
+		"a base of paths":         {files: map[string]string{"a.js": "import 'in.json';\n", "tsconfig.json": `{"compilerOptions": {"baseUrl": "../out"}}`}},
+		"paths inside":            {files: map[string]string{"a.js": "import 'b/c.js';\n", "lib/c.js": entry, "tsconfig.json": `{"compilerOptions": {"baseUrl": ".", "paths": {"b/*": ["lib/*", "gone/*"]}}}`}, inside: true},
 		"packages inside": {
 			files: map[string]string{
 				"a.js": "import 'b';\nimport 'c/d';\nimport './e';\n", "node_modules/b/package.json": `{"main": "lib/", "browser": {"fs": false, "./x": "./y"}}`, "node_modules/b/lib/index.js": entry,
@@ -104,9 +107,12 @@ func TestBundleStaysInside(t *testing.T) {
 			}
 			root := filepath.Join(base, "root")
 			ctx := localfile.With(t.Context(), localfile.Bounds{Root: root})
-			files, err := Bundle{Name: "index", Entry: "a.js", Node: "24", SourceMap: true, Alias: c.alias}.Build(ctx, reconcile.Workspace{Dir: root, Cache: t.TempDir()})
+			files, err := Bundle{Name: "index", Entry: "a.js", Node: "24", SourceMap: true, Alias: c.alias, External: []string{"runtime:*"}}.Build(ctx, reconcile.Workspace{Dir: root, Cache: t.TempDir()})
 			if c.inside && err != nil || !c.inside && (err == nil || !strings.Contains(err.Error(), "outside of the project")) {
 				t.Errorf("%v", err)
+			}
+			if hints := strings.Join(reconcile.Hints(err), "; "); !c.inside && !strings.Contains(hints, "--allow path=") {
+				t.Errorf("%v: the hint is %q, and does not say how a user allows the path", err, hints)
 			}
 			for _, file := range files {
 				if strings.Contains(string(file.Data), "canary-4f1b") {

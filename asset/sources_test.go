@@ -134,7 +134,8 @@ func TestCheckGo(t *testing.T) {
 	}
 }
 
-// TestSourcesAreListedOnce: a build asks the go command once what it is made of, whoever wants to know.
+// TestSourcesAreListedOnce checks that a build asks the go command once what it is made of, also where several parts
+// want to know.
 func TestSourcesAreListedOnce(t *testing.T) {
 	work := stack(t, program)
 	real, err := exec.LookPath("go")

@@ -378,7 +378,7 @@ func secretPlaces(s from.Secret) string {
 	return strings.Join(all, "; ")
 }
 
-// reportLetGo says how the other tool lets go of what is adopted, after the first deploy.
+// reportLetGo prints how the other tool forgets what is adopted, after the first deploy.
 func (a *app) reportLetGo(w io.Writer, r adoptedStack) {
 	if len(r.LetGo) == 0 {
 		return

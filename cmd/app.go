@@ -107,7 +107,7 @@ func (a *app) name() string {
 	return filepath.Base(os.Args[0])
 }
 
-// json writes one line of JSON. Whoever reads may go away: that ends no run.
+// json writes one line of JSON. A reader that goes away ends no run.
 func (a *app) json(v any) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

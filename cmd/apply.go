@@ -67,7 +67,7 @@ func (s *session) apply(c *cli.Context, p *engine.Plan) error {
 	}
 	s.report(res, p, ending)
 	if err != nil && res.Calls.Mutations > 0 {
-		return cli.Exit(a.reportAs(err, cli.ExitPartly)) // the end could not be recorded; something was done
+		return cli.Exit(a.reportAs(err, cli.ExitPartly)) // the end could not be written to state; something was done
 	}
 	if err != nil {
 		return err

@@ -179,7 +179,7 @@ func (d *dev) destroy(ctx context.Context, g *engine.Graph) error {
 // endPatience is how long what the session owns may take to end in good order.
 const endPatience = 10 * time.Second
 
-// close lets go of everything. What the session owns ends.
+// close ends the session and everything that it owns.
 func (d *dev) close() error {
 	if d.status != nil {
 		d.status.Set("")

@@ -139,7 +139,7 @@ func (s *session) ended(c *cli.Context, id string) error {
 	return nil
 }
 
-// printEvent shows one event as it was recorded. Its number is the store's.
+// printEvent prints one event as the store holds it, with the store's number.
 func (a *app) printEvent(run string, recorded statestore.Event) {
 	var e engine.Event
 	if err := json.Unmarshal(recorded.Body, &e); err != nil {

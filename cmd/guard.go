@@ -24,7 +24,7 @@ func guarded(file *os.File) io.Writer {
 	return &guard{file: file}
 }
 
-// Write writes a text. Whoever draws writes each of its sequences in one piece.
+// Write writes a text. Code that draws writes each of its sequences in one piece.
 func (g *guard) Write(p []byte) (int, error) {
 	g.first.end()
 	if _, err := io.WriteString(g.file, drawn(string(p))); err != nil {

@@ -14,7 +14,7 @@ import (
 )
 
 // interrupts turns signals into what the moment calls for. Before anything is changed the first one cancels. While
-// a plan is applied the first one starts nothing new and lets running calls finish and be recorded; the second one
+// a plan is applied the first one starts nothing new and lets running calls finish and reach state; the second one
 // cancels them. A hang-up is a first signal and never a second one: who closes a terminal is told nothing, and the end of
 // a terminal may be noticed in more ways than one.
 type interrupts struct {
@@ -78,7 +78,7 @@ func (i *interrupts) listen() {
 			if sig == syscall.SIGHUP && i.stopping() {
 				continue
 			}
-			// Whoever is in the way of a cancelled context can still be ended by one more signal.
+			// One more signal still ends code that does not obey a cancelled context.
 			signal.Stop(i.signals)
 			i.cancel()
 			i.insist()

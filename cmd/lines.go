@@ -9,7 +9,7 @@ import (
 	"github.com/athanor-dev/athanor/reconcile"
 )
 
-// logLine is one line of a thing's log as --json writes it.
+// logLine is one line of an object's log as --json writes it.
 type logLine struct {
 	Time    time.Time `json:"time"`
 	Type    string    `json:"type"`
@@ -18,7 +18,7 @@ type logLine struct {
 	Text    string    `json:"text"`
 }
 
-// lines shows what things print: with --json as objects on standard output, else as lines behind their addresses.
+// lines shows what objects print: with --json as JSON on standard output, else as lines behind their addresses.
 type lines struct {
 	*render.Lines
 	app *app
@@ -38,7 +38,7 @@ func (l *lines) Line(address string, line reconcile.LogLine) {
 	l.Lines.Line(address, line)
 }
 
-// newDev makes the dev session of a project, whose things print to l. Whoever makes it closes it.
+// newDev makes the dev session of a project, whose objects print to l. The caller closes it.
 func (p *project) newDev(l *lines) *reconcile.Dev {
 	return &reconcile.Dev{Dir: filepath.Join(p.root, ".athanor", "dev"), Output: l.Line}
 }

@@ -44,7 +44,7 @@ type session struct {
 	// planID is the id of the plan of the service that is deployed, "" for none.
 	planID string
 	// command is the run's name in the history, "" for that of the command itself; question is asked before a plan is
-	// applied, without the stage and the question mark.
+	// applied, without the stage and the "?".
 	command, question string
 	// applyPlan applies a plan that is more than one run; nil for the engine's own way.
 	applyPlan func(context.Context, *engine.Plan, engine.ApplyOptions) (*engine.Result, error)

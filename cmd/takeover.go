@@ -10,7 +10,7 @@ import (
 	"github.com/athanor-dev/athanor/engine"
 )
 
-// offerTakeOver asks whether what another store of the stage marked may be deleted, where that is all that a plan
+// offerTakeOver asks whether objects tagged by another store of the stage may be deleted, where that is all that a plan
 // refuses and somebody is there to answer. --yes alone is no answer to that. It gives the plan that then holds.
 func (s *session) offerTakeOver(c *cli.Context, p *engine.Plan, refused error,
 	again func(context.Context) (*engine.Plan, error),

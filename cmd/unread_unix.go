@@ -9,9 +9,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// whenUnread calls gone when nothing that is written to a file can reach anybody any more: its terminal has gone away, or
-// the reader of its pipe. It waits in the kernel and costs nothing meanwhile. What it returns ends the wait.
-func whenUnread(file *os.File, gone func()) (end func(), err error) {
+// whenUnread calls unread when nothing that is written to a file can reach anybody any more: its terminal has closed,
+// or the reader of its pipe. It waits in the kernel and costs nothing meanwhile. What it returns ends the wait.
+func whenUnread(file *os.File, unread func()) (end func(), err error) {
 	wake, ended, err := os.Pipe()
 	if err != nil {
 		return nil, err
@@ -24,7 +24,7 @@ func whenUnread(file *os.File, gone func()) (end func(), err error) {
 			_, err = unix.Poll(fds, -1)
 		}
 		if err == nil && fds[1].Revents == 0 && fds[0].Revents&(unix.POLLERR|unix.POLLHUP) != 0 {
-			gone()
+			unread()
 		}
 	}()
 	return func() { ended.Close() }, nil

@@ -33,7 +33,7 @@ func TestNotListening(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer taken.Close()
-	denied := &net.OpError{Op: "listen", Net: "tcp", Err: syscall.EACCES} // whoever runs this test may be permitted
+	denied := &net.OpError{Op: "listen", Net: "tcp", Err: syscall.EACCES} // the user who runs this test may be permitted
 	for address, c := range map[string]struct {
 		err        error
 		text, hint string

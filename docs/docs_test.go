@@ -92,7 +92,8 @@ func TestTerminalPictures(t *testing.T) {
 	}
 }
 
-// TestForty holds the table of the comparison to its forty points, each with a mark for every tool, and to what athanor lacks of them.
+// TestForty holds the table of the comparison to its forty points, each with a sign for every tool, and to what athanor
+// lacks of them.
 func TestForty(t *testing.T) {
 	page, err := docs.Page("comparison.md")
 	if err != nil {
@@ -200,7 +201,7 @@ func TestFirstHour(t *testing.T) {
 		t.Fatal(err)
 	}
 	rows := regexp.MustCompile(`(?m)^\| \[([a-z-]+)\]\(first-hour/([a-z-]+)\.md\) \| (\d) \|`).FindAllStringSubmatch(table, -1)
-	if len(rows) != 5 {
+	if len(rows) != 6 {
 		t.Errorf("%d templates are listed", len(rows))
 	}
 	for _, row := range rows {

@@ -193,7 +193,7 @@ func says(path tree.Path) string {
 	return string(path) + " can be changed"
 }
 
-// matching finds the same thing by both names.
+// matching finds the same prop by both names.
 type matching struct {
 	kind  string
 	nouns []string
@@ -253,8 +253,8 @@ func last(p tree.Path) string {
 	return steps[len(steps)-1].Key
 }
 
-// same reports whether a prop and a property have one name: but for the case, for the name of the thing itself, which the
-// registry likes to repeat, and for what the value is.
+// same reports whether a prop and a property have one name: but for the case, for the name of the object itself, which
+// the registry likes to repeat, and for what the value is.
 func (m matching) same(prop, property string) bool {
 	for _, noun := range append(m.nouns, "") {
 		for _, what := range []string{"", "Arn", "Name", "Id"} {

@@ -383,7 +383,8 @@ func (s *seeds) binary(dir string) string {
 	return file
 }
 
-// A mistake that lets nothing settle ends with the time of the tests: the one that waits has found it.
+// A mistake that keeps every object from becoming as declared ends with the time of the tests: the one that waits has
+// found it.
 var (
 	failed = regexp.MustCompile(`(?m)^\s*--- FAIL: (\S+)`)
 	waited = regexp.MustCompile(`(?m)^\s*running tests:\n\s*(\S+)`)

@@ -45,7 +45,7 @@ func (s *settling) counter(ctx context.Context, err error) *Attempts {
 	return *of
 }
 
-// unmarked takes the mark of a failed look off an error.
+// unmarked removes from an error that it is of a failed read.
 func unmarked(err error) error {
 	if look, ok := errors.AsType[*lookError](err); ok {
 		return look.err

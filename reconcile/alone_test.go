@@ -80,7 +80,7 @@ func (p *panel) settle(t *testing.T) (reconcile.Outcome, error) {
 	}, reconcile.Hooks{})
 }
 
-// What the world takes one at a time is done so, with what it takes beside: each call once, also where reads are old.
+// What the service takes one at a time is done so, with what it takes beside: each call once, also where reads are old.
 func TestAloneIsOneAtATime(t *testing.T) {
 	t.Parallel()
 	for _, lag := range []time.Duration{0, 5 * time.Second} {
@@ -100,7 +100,7 @@ func TestAloneIsOneAtATime(t *testing.T) {
 	}
 }
 
-func TestAloneThatDoesNotSettle(t *testing.T) {
+func TestAloneThatStaysDifferent(t *testing.T) {
 	t.Parallel()
 	within(t, func(t *testing.T) {
 		p := &panel{settings: map[string]string{}, deaf: "two", visible: time.Second}

@@ -59,8 +59,8 @@ func noteKind() *reconciletest.Kind[NoteProps, liveNote, NoteAttrs] {
 	}
 }
 
-// A thing that is kept in the record alone lives by what is recorded, and its address is its identity.
-func TestRecorded(t *testing.T) {
+// An object that is kept in state alone lives by what state holds, and its address is its identity.
+func TestKeptInStateAlone(t *testing.T) {
 	t.Parallel()
 	kind := reconciletest.Erase(noteKind())
 	first := map[string]any{"text": "hello"}

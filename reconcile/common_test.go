@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 
@@ -50,5 +51,18 @@ func TestCommonReason(t *testing.T) {
 	}
 	if why, hint := reconcile.Common(reconcile.WithHint(fmt.Errorf("observe: %w", err), "or rename it")); why != "the session has expired" || hint != "sign in" {
 		t.Errorf("%q, %q", why, hint)
+	}
+}
+
+// advised is an error whose type says what the user can do.
+type advised struct{ error }
+
+func (advised) Hint() string { return "ask again" }
+
+// TestHints: hints that were attached and those of types are found, in every branch of an error's tree.
+func TestHints(t *testing.T) {
+	err := fmt.Errorf("read: %w", errors.Join(reconcile.WithHint(advised{errors.New("denied")}, "sign in"), errors.New("cut"), advised{errors.New("late")}))
+	if got, want := reconcile.Hints(err), []string{"sign in", "ask again", "ask again"}; !slices.Equal(got, want) {
+		t.Errorf("the hints are %q, want %q", got, want)
 	}
 }

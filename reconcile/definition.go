@@ -185,7 +185,7 @@ type Update[L any] struct {
 	Begin func(ctx context.Context, attributes any) error
 }
 
-// Place is where things live. Provider alone for what has no accounts or regions.
+// Place is the location of objects. Provider alone for what has no accounts or regions.
 type Place struct {
 	Provider string `json:"provider"`
 	Account  string `json:"account,omitempty"`
@@ -204,18 +204,18 @@ func (p Place) String() string {
 	return s
 }
 
-// Mark says whose a thing is. It counts only inside our own account.
+// Mark is the owner tag of an object. It counts only inside our own account.
 type Mark struct {
 	Stack      string `json:"stack,omitempty"`
 	Stage      string `json:"stage,omitempty"`
 	Address    string `json:"address,omitempty"`
 	Generation uint64 `json:"generation,omitempty"`
 	Store      string `json:"store,omitempty"`
-	// Retained says that the thing was let go on purpose: it is listed, never deleted.
+	// Retained says that the object was retained on purpose: it is listed, never deleted.
 	Retained bool `json:"retained,omitempty"`
 }
 
-// IsZero reports whether there is no mark at all.
+// IsZero reports whether there is no owner tag at all.
 func (m Mark) IsZero() bool { return m == Mark{} }
 
 // Naming shapes a generated name for one service.
@@ -302,12 +302,12 @@ type Scope struct {
 	Mark Mark
 }
 
-// Found is a thing that a listing showed.
+// Found is an object that a listing showed.
 type Found struct {
 	Kind     string
 	Place    Place
 	Identity string
 	Name     string
-	// Mark is nil when the listing does not show marks; the thing is then observed.
+	// Mark is nil when the listing does not show owner tags; the object is then observed.
 	Mark *Mark
 }

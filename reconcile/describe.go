@@ -12,10 +12,11 @@ import (
 // mostRounds bounds how deep what one prop opens to comparison may lie behind others.
 const mostRounds = 20
 
-// Describe finds the props that a thing which was seen would be declared with: what differs from the defaults, its name
-// included. What looking does not tell (secrets, content that is shown by its digest) is left as steps. It makes no call.
+// Describe finds the props that an object which was seen would be declared with: what differs from the defaults, its
+// name included. What a read does not return (secrets, content that is shown by its digest) is left as steps. It makes
+// no call.
 //
-// It is Compare read backwards: against the defaults every step says what the thing has instead, and with that
+// It is Compare read backwards: against the defaults every step says what the object has instead, and with that
 // declared the next comparison says what is still open.
 func Describe(kind Any, job *Job, seen Look) (declared map[string]any, rest []Step) {
 	d := &describing{kind: kind, job: job, seen: seen, props: map[string]any{}, tried: map[tree.Path]bool{}}
@@ -48,13 +49,13 @@ type describing struct {
 	tried map[tree.Path]bool
 }
 
-// compare compares the thing with props. It carries its own mark, and is known by the name that the author gives.
+// compare compares the object with props. It carries its own owner tag, and is known by the name that the author gives.
 func (d *describing) compare(declared map[string]any) ([]Step, error) {
 	look, err := d.kind.Compare(d.fresh(declared), d.seen)
 	return look.Steps, err
 }
 
-// left is what differs from the thing still. What was written and is not shown is left over too.
+// left returns what still differs from the object. What was written and is not shown is left over too.
 func (d *describing) left() []Step {
 	known := d.fresh(d.props)
 	known.Had, known.Written = d.job.Had, d.job.Written
@@ -76,7 +77,7 @@ func (d *describing) fresh(declared map[string]any) *Job {
 	return job
 }
 
-// declare declares at one path what the thing has. It reports whether there is something new.
+// declare declares at one path what the object has. It reports whether there is something new.
 func (d *describing) declare(s Step) bool {
 	if s.Secret || s.Path == "" || d.tried[s.Path] {
 		return false
@@ -96,7 +97,7 @@ func (d *describing) declare(s Step) bool {
 	return false
 }
 
-// spellings are the ways in which a program may say what a thing has: as it is, as the text of a document, or as
+// spellings are the ways in which a program may say what an object has: as it is, as the text of a document, or as
 // explicitly none.
 func (d *describing) spellings(s Step) []any {
 	if s.Have == nil {

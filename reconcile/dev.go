@@ -10,10 +10,10 @@ import (
 // Dev is one dev session: what is watched, deployed again and again, and lives as long as somebody works on it. A nil
 // *Dev is a plain deploy. Its fields are set once, before the first use; it must not be copied after that.
 type Dev struct {
-	// Dir is a private folder of the project, absolute, for what things of the session keep, such as their logs.
+	// Dir is a private folder of the project, absolute, for what objects of the session keep, such as their logs.
 	Dir string
-	// Output receives each line that a thing of the session prints, with secrets masked; nil drops them. It is called from
-	// many goroutines and must not block for long.
+	// Output receives each line that an object of the session prints, with secrets masked; nil drops them. It is called
+	// from many goroutines and must not block for long.
 	Output func(address string, line LogLine)
 
 	mu     sync.Mutex
@@ -27,8 +27,8 @@ type Ender interface {
 	End(ctx context.Context) error
 }
 
-// Owned is the one thing of type T that a session owns, begun when it is first asked for. After Close it fails with
-// ErrDevClosed: what would be begun then, nobody would end.
+// Owned returns the one value of type T that a session owns, begun when it is first asked for. After Close it fails
+// with ErrDevClosed: what would be begun then, nobody would end.
 func Owned[T Ender](d *Dev, begin func() T) (T, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -51,7 +51,7 @@ func Owned[T Ender](d *Dev, begin func() T) (T, error) {
 var ErrDevClosed = errors.New("the dev session has ended")
 
 // Close ends everything that the session owns, all at once, and returns when nothing is left of it. The context bounds
-// how long things may take to end in good order. A session that is closed owns nothing new.
+// how long they may take to end in good order. A session that is closed owns nothing new.
 func (d *Dev) Close(ctx context.Context) error {
 	d.mu.Lock()
 	owned := d.owned
@@ -71,7 +71,7 @@ func (d *Dev) Close(ctx context.Context) error {
 	return errors.Join(all...)
 }
 
-// Print hands a line to whoever watches the session.
+// Print passes a line to the output of the session.
 func (d *Dev) Print(address string, line LogLine) {
 	if d != nil && d.Output != nil {
 		d.Output(address, line)

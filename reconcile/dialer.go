@@ -11,10 +11,10 @@ import (
 	"time"
 )
 
-// Dialer opens connections to services by name, and holds each name to the kind of network that it led to first. Whoever
-// owns a name can answer each look-up with another address, so that the calls and credentials that were meant for a server
-// somewhere else go to one on this machine, or to the service that hands out its role's credentials. A name never leads to
-// a link-local address. An address in place of a name is taken as it is, and so is localhost.
+// Dialer opens connections to services by name, and holds each name to the kind of network that it led to first. The
+// owner of a name can answer each look-up with another address, so that the calls and credentials that were meant for a
+// server somewhere else go to one on this machine, or to the service that hands out its role's credentials. A name
+// never leads to a link-local address. An address in place of a name is taken as it is, and so is localhost.
 type Dialer struct {
 	dialer net.Dialer
 	mu     sync.Mutex

@@ -19,7 +19,7 @@ type Step struct {
 	// Have and Want are trees; masked (see Mask) where Secret. Want is nil when the path is to be removed.
 	Have any `json:"have"`
 	Want any `json:"want"`
-	// Call names the operation that settles it, "" when there is none in place. Note is what that does beside.
+	// Call names the operation that applies it, "" when there is none in place. Note is what that does beside.
 	Call string `json:"call,omitempty"`
 	Note string `json:"note,omitempty"`
 	// Replaces says that there is no in-place way.
@@ -28,8 +28,8 @@ type Step struct {
 	Unknown bool `json:"unknown,omitempty"`
 	// Secret says that both sides are masked.
 	Secret bool `json:"secret,omitempty"`
-	// Lost says that the path is an attribute which only the answer to the creation told, and which nobody has any more:
-	// the thing cannot be used.
+	// Lost says that the path is an attribute which only the answer to the creation held, and which nobody has any
+	// more: the object cannot be used.
 	Lost bool `json:"lost,omitempty"`
 	// Affects are further paths that the call may change by itself.
 	Affects []tree.Path `json:"affects,omitempty"`
@@ -48,19 +48,20 @@ func (s Step) String() string {
 	return fmt.Sprintf("%s: have %s, want %s", s.Path, tree.Canonical(s.Have), tree.Canonical(s.Want))
 }
 
-// Operation is one mutating operation that settles one or more paths. Paths that share one are settled by one
+// Operation is one mutating operation that applies one or more paths. Paths that share one are applied by one
 // invocation of it.
 type Operation[L any] struct {
 	// Name is the API operation, shown in plans. Note is what it does beside setting its paths, where somebody should
 	// know that before; shown in plans too.
 	Name, Note string
-	// Alone says that the thing takes one such call at a time: the first of them is made, and the thing is looked at again
+	// Alone says that the object takes one such call at a time: the first of them is made, and the object is read again
 	// before the next.
 	Alone bool
 	// Affects are further paths that the call may change by itself, as a service resets one setting with another: they are
 	// announced with it.
 	Affects []tree.Path
-	// StateOnly says that the call of a Recorded kind changes state alone: no intent is made durable for it.
+	// StateOnly says that the call changes state alone, of a kind whose objects are in state alone: no intent is made
+	// durable for it.
 	StateOnly bool
 	Do        func(context.Context, Update[L]) error
 }
@@ -110,13 +111,13 @@ func hidden[L any](d *Differences, call *Operation[L]) *operation {
 	return o
 }
 
-// Mark is what the thing is to carry.
+// Mark returns the owner tag that the object is to carry.
 func (d *Differences) Mark() Mark { return d.job.Mark }
 
 // Name is the physical name that is wanted: given by the author, or generated. A generated name is never compared.
 func (d *Differences) Name() (name string, given bool) { return d.job.Name, d.job.Named }
 
-// Had are the props as last settled, nil without a record.
+// Had returns the props as last reconciled, nil without state.
 func (d *Differences) Had() map[string]any { return d.job.Had }
 
 // Fail says that nothing can be told of what differs. It is for kinds that ask a program of somebody else.
@@ -125,7 +126,7 @@ func (d *Differences) Fail(err error) { d.err = err }
 // Made reports whether a call has set the path in this settling already.
 func (d *Differences) Made(path tree.Path) bool { return d.job.made[path] }
 
-// Force says that even what is equal is to be settled: a command runs again.
+// Force says that even what is equal is to be applied: a command runs again.
 func (d *Differences) Force() bool { return d.job.Force }
 
 // Dir is the stack's directory.
@@ -134,7 +135,7 @@ func (d *Differences) Dir() string { return d.job.Dir }
 // Cloud is the handle that the object is reached by. Nil where a comparison has none.
 func (d *Differences) Cloud() Cloud { return d.job.Cloud }
 
-// Place is where the thing lives.
+// Place returns the location of the object.
 func (d *Differences) Place() Place { return d.job.Place }
 
 // Asset is what Prepare made under that name; ok is false while it waits for an unknown value.
@@ -210,7 +211,7 @@ func Value[L, V any](d *Diff[L], path tree.Path, want, have V, call *Operation[L
 	d.add(path, encode(want), encode(have), hidden(d.Differences, call))
 }
 
-// Fixed states one aspect that nothing can change in place: a difference replaces the thing.
+// Fixed states one aspect that nothing can change in place: a difference replaces the object.
 func Fixed[L, V any](d *Diff[L], path tree.Path, want, have V) {
 	d.add(path, encode(want), encode(have), nil)
 }
@@ -288,8 +289,8 @@ func JSON[L any](d *Diff[L], path tree.Path, want, have string, call *Operation[
 }
 
 // Written states a write-only aspect: nothing can be read back, so the keyed digest of what was last written
-// is compared. Without a record it differs, and is written; nil and empty text are nothing to write. With a nil call
-// only a new thing can be given another value: what is on record differs and replaces, and without a record nothing is
+// is compared. Without state it differs, and is written; nil and empty text are nothing to write. With a nil call
+// only a new object can be given another value: what is in state differs and replaces, and without state nothing is
 // known and nothing differs.
 func Written[L, V any](d *Diff[L], path tree.Path, want V, call *Operation[L]) {
 	d.written(path, encode(want), hidden(d.Differences, call), true)

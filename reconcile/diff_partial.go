@@ -30,8 +30,8 @@ func (d *Differences) shown(path tree.Path, w, have any, call *operation) {
 	}
 }
 
-// Dropped states what was declared when it was last settled and is declared no longer. It differs while the world shows
-// it, until call has been made once: what the world shows then is its own.
+// Dropped states what was declared when it was last reconciled and is declared no longer. It differs while a read shows
+// it, until call has been made once: what a read shows then is the object's own.
 func Dropped[L any](d *Diff[L], path tree.Path, have any, call *Operation[L]) {
 	if have != nil && !d.job.made[path] {
 		d.add(path, nil, have, hidden(d.Differences, call))

@@ -18,7 +18,7 @@ import (
 // later is a reference to what is known only later.
 const later = "⟦up.value⟧"
 
-// comparing is the kind of a thing whose comparison the test gives.
+// comparing returns the kind of an object whose comparison the test gives.
 func comparing(compare func(d *reconcile.Diff[any])) reconcile.Any {
 	return reconciletest.Erase(&reconciletest.Kind[noProps, any, noAttrs]{
 		Type:     "test.Compared",
@@ -206,7 +206,7 @@ func TestCompareOfNoTree(t *testing.T) {
 	steps(t, nil, func(d *reconcile.Diff[any]) { reconcile.Value(d, "p", make(chan int), nil, call("Set")) })
 }
 
-// Calls that settle maps and sets learn exactly what changed, and a shared call runs once.
+// Calls that apply maps and sets learn exactly what changed, and a shared call runs once.
 func TestCallsLearnWhatChanged(t *testing.T) {
 	t.Parallel()
 	var said []string

@@ -13,11 +13,11 @@ import (
 
 // What a kind or a runner answers.
 var (
-	// ErrAbsent says that the world answered: there is none. A failed read is never ErrAbsent.
+	// ErrAbsent says that the cloud answered: there is none. A failed read is never ErrAbsent.
 	ErrAbsent = errors.New("absent")
 	// ErrReadOnly refuses a mutating call made while looking.
 	ErrReadOnly = errors.New("a write while looking")
-	// ErrAmbiguous says that several things match and nothing tells them apart.
+	// ErrAmbiguous says that several objects match and nothing tells them apart.
 	ErrAmbiguous = errors.New("ambiguous")
 	// ErrCannotTell says that a creation was begun and not answered, and that nothing finds the object which it may have created. An object that the
 	// author names is taken for it.
@@ -26,7 +26,7 @@ var (
 	ErrNotMoved = errors.New("it cannot be moved to this kind")
 	// ErrReplace is matched by a *ReplaceError.
 	ErrReplace = errors.New("needs replacing")
-	// ErrHoldsData refuses to delete a thing that holds users' data without leave.
+	// ErrHoldsData refuses to delete an object that holds users' data without permission.
 	ErrHoldsData = errors.New("holds data")
 	// ErrReadAgain is matched by a Permit that a later read may satisfy: reads may still show an older value.
 	ErrReadAgain = errors.New("an older value may be shown")
@@ -34,7 +34,7 @@ var (
 	ErrUnsettled = errors.New("does not become as declared")
 )
 
-// Class says what to do about an error of the world. Each provider classifies once, by code, never by text.
+// Class says what to do about an error of the cloud. Each provider classifies once, by code, never by text.
 type Class string
 
 // The classes of errors.
@@ -75,12 +75,12 @@ func (e *ReplaceError) Error() string {
 // Is reports ErrReplace.
 func (e *ReplaceError) Is(target error) bool { return target == ErrReplace }
 
-// Lost reports that all which calls for another thing is that this one's creation told what nobody knows any more.
+// Lost reports whether the only reason to replace is that create-only attributes are missing from state.
 func (e *ReplaceError) Lost() bool {
 	return !slices.ContainsFunc(e.Steps, func(s Step) bool { return !s.Lost })
 }
 
-// UnsettledError says that a thing did not reach its declaration in the time or rounds allowed.
+// UnsettledError says that an object did not reach its declaration in the time or rounds allowed.
 type UnsettledError struct {
 	// Why is what it last waited for: "not visible yet", a Busy text, or "differs".
 	Why string
@@ -88,7 +88,7 @@ type UnsettledError struct {
 	Steps []Step
 	// After is how long it was tried.
 	After time.Duration
-	// Err is the last error of the world, if any.
+	// Err is the last error of the cloud, if any.
 	Err error
 }
 
@@ -109,7 +109,7 @@ func (e *UnsettledError) Is(target error) bool { return target == ErrUnsettled }
 
 func (e *UnsettledError) Unwrap() error { return e.Err }
 
-// StepError says which call failed and which paths it was to settle.
+// StepError says which call failed and which paths it was to set.
 type StepError struct {
 	Verb  string // "observe", "create", "set", "delete"
 	Paths []tree.Path
@@ -129,7 +129,7 @@ func (e *StepError) Error() string {
 
 func (e *StepError) Unwrap() error { return e.Err }
 
-// HintError carries what the user can do about an error, as data for whoever shows it.
+// HintError carries what the user can do about an error, as data for the code that shows it.
 type HintError struct {
 	Err  error
 	Hint string
@@ -143,12 +143,17 @@ func WithHint(err error, format string, args ...any) error {
 	return &HintError{Err: err, Hint: fmt.Sprintf(format, args...)}
 }
 
-// Hints collects the hints in an error's tree.
+// Hints collects the hints in an error's tree: those that were attached, and those of errors whose type has a method Hint.
 func Hints(err error) []string {
 	var hints []string
 	for err != nil {
-		if h, ok := err.(*HintError); ok { //nolint:errorlint // this walks the tree itself
+		switch h := err.(type) { //nolint:errorlint // this walks the tree itself
+		case *HintError:
 			hints = append(hints, h.Hint)
+		case interface{ Hint() string }:
+			if hint := h.Hint(); hint != "" {
+				hints = append(hints, hint)
+			}
 		}
 		if many, ok := err.(interface{ Unwrap() []error }); ok {
 			for _, e := range many.Unwrap() {

@@ -2,11 +2,11 @@ package reconcile
 
 import "context"
 
-// Call is one call to the world.
+// Call is one call to the cloud.
 type Call struct {
 	Service, Operation string
 	Place              Place
-	// Mutates says that the call may change the world. Telling a read from a write is the provider's
+	// Mutates says that the call may change the cloud. Telling a read from a write is the provider's
 	// duty and is by operation, never by guess: an unknown operation mutates.
 	Mutates bool
 }

@@ -28,17 +28,17 @@ type Any interface {
 	LookMany(ctx context.Context, jobs []*Job) ([]Look, []error)
 	// Compare compares what an earlier Look saw with the job's props of now. It makes no call.
 	Compare(job *Job, seen Look) (Look, error)
-	// Settle makes the thing match.
+	// Settle reconciles the object: it makes it match the declaration.
 	Settle(ctx context.Context, job *Job, hooks Hooks) (Outcome, error)
-	// Delete removes what Job.Last describes and returns when it is gone.
+	// Delete deletes what Job.Last describes and returns when it is deleted.
 	Delete(ctx context.Context, job *Job) error
-	// List finds things of this kind.
+	// List finds objects of this kind.
 	List(ctx context.Context, scope Scope) ([]Found, error)
 	// ListUnder finds the objects of this kind that belong to an object of one of Spec.Under.
 	ListUnder(ctx context.Context, scope Scope, parent Found) ([]Found, error)
 	// Held lists what the object of a job holds, at most so many of it. See Spec.ListsHeld.
 	Held(ctx context.Context, job *Job, most int) ([]Found, error)
-	// Logs are the lines that the thing of a job wrote. See Spec.Logs.
+	// Logs returns the lines that the object of a job wrote. See Spec.Logs.
 	Logs(ctx context.Context, job *Job, query LogQuery) iter.Seq2[LogLine, error]
 }
 
@@ -79,9 +79,9 @@ type Spec struct {
 	// Unique says that the kind names what no other resource may declare. Parts are the objects that it becomes a part of.
 	Unique bool
 	Parts  []Part
-	// DeleteFirst: the old thing goes before its replacement comes.
+	// DeleteFirst deletes the old object before its replacement is created.
 	DeleteFirst bool
-	// Home is that of the kind, nil where things are in the place that they are reached by.
+	// Home is that of the kind, nil where objects are in the location that they are reached by.
 	Home func(reached Place) Place
 	// InDev: it lives in a dev session alone.
 	InDev bool
@@ -98,26 +98,27 @@ type Job struct {
 	Unknown, Secret map[tree.Path]bool
 	// Omit are late paths left out now; Ignore those not compared; ReplaceOn those whose change replaces.
 	Omit, Ignore, ReplaceOn []tree.Path
-	// From, if set, are props that the thing was made of: only what Props want otherwise is compared and set. Whatever else
-	// differs stays as it is, and nothing needs to be prepared for it.
+	// From, if set, are props that the object was made of: only what Props want otherwise is compared and set. Whatever
+	// else differs stays as it is, and nothing needs to be prepared for it.
 	From map[string]any
-	// Query: the props are what a thing is looked for by, not a whole declaration; required ones may be missing.
+	// Query says that the props are what an object is looked for by, not a whole declaration; required ones may be
+	// missing.
 	Query bool
 	// Name is the physical name. Names fills Given and Naming; the engine decides Name and Named.
 	Name   string
 	Named  bool
 	Given  string
 	Naming *Naming
-	// Leave: a prop gives leave to delete users' data with the thing. Names fills it too, and Unique, which are what no other
-	// resource of a stack may declare in a location.
+	// Leave says that a prop permits to delete users' data with the object. Names fills it too, and Unique, which are
+	// what no other resource of a stack may declare in a location.
 	Leave  bool
 	Unique []string
-	// ID is an identity to look for. Last are the attributes on record, nil without one.
+	// ID is an identity to look for. Last are the attributes in state, nil without any.
 	ID   string
 	Last map[string]any
-	// Had are the resolved props as last settled, nil without a record.
+	// Had are the resolved props as last reconciled, nil without state.
 	Had map[string]any
-	// Written are the keyed digests of write-only paths on record; Digest makes them.
+	// Written are the keyed digests of write-only paths in state; Digest makes them.
 	Written map[tree.Path]string
 	Digest  func(domain string, data []byte) string
 	Derive  func(info string, n int) []byte
@@ -140,8 +141,8 @@ type Job struct {
 	// Addresses are further addresses that the owner tag of an older generation may hold.
 	OlderUntil time.Time
 	Addresses  []string
-	// Intent says that its creation was begun and that its identity is not on record: within the bound a look may still show
-	// what was there before.
+	// Intent says that its creation was begun and that its identity is not in state: within the bound a read may still
+	// show what was there before.
 	Intent bool
 	// Others are the identities of the other generations of the resource in state.
 	Others []string
@@ -151,7 +152,7 @@ type Job struct {
 	Begun bool
 	// Timeouts of the resource; zero fields mean the kind's.
 	Timeouts Timeouts
-	// Force runs every call of a settled thing's steps again: commands run again. See Hooks.
+	// Force runs every call of the steps again also where nothing differs: commands run again. See Hooks.
 	Force bool
 
 	typed                any // a pointer to the declaration in the kind's own type, once it is decoded
@@ -169,9 +170,9 @@ type Look struct {
 	HiddenUntil    time.Time
 	Identity       string
 	Attrs          map[string]any
-	// Steps are the differences, in the order of the kind's Compare; empty when settled.
+	// Steps are the differences, in the order of the kind's Compare; empty when the object is as declared.
 	Steps []Step
-	// Owner is the mark on the thing; Marked reports whether the kind can carry one.
+	// Owner is the owner tag on the object; Marked reports whether the kind can carry one.
 	Owner Mark
 	// Busy and Waiting say why it must not be touched yet, and what somebody else must do.
 	Busy, Waiting string
@@ -203,18 +204,18 @@ func (l Look) Replaces() []Step {
 
 // Hooks are the engine's part in Settle. All are optional.
 type Hooks struct {
-	// Intend makes the intent to create durable, before Create is called. For a Recorded kind it does so before each
-	// operation that is not StateOnly too, since state alone tells what was begun.
+	// Intend makes the intent to create durable, before Create is called. For a kind whose objects are in state alone
+	// it does so before each operation that is not StateOnly too, since state alone tells what was begun.
 	Intend func(ctx context.Context) error
 	// Born is told the identity that Create returned, before anything else is done.
 	Born func(ctx context.Context, identity string, attrs map[string]any) error
-	// Keep makes durable what Born was told. It is called before anything is waited for and before the thing is changed
-	// further, but not when the first look after Create shows it settled: then the outcome says it all.
+	// Keep makes durable what Born was given. It is called before anything is waited for and before the object is
+	// changed further, but not when the first read after Create shows it as declared: then the outcome says it all.
 	Keep func(ctx context.Context) error
 	// Begin makes attributes durable that hold more than what is there yet, before an operation adds it.
 	Begin func(ctx context.Context, attrs map[string]any) error
-	// Permit decides, on each look that shows a thing, whether it may be taken and changed as the steps say. An error that
-	// matches ErrReadAgain is waited out: the object is read again.
+	// Permit decides, on each read that shows an object, whether it may be taken and changed as the steps say. An error
+	// that matches ErrReadAgain is waited out: the object is read again.
 	Permit func(look Look) error
 	// Calling is told the paths that a call is about to set.
 	Calling func(paths []tree.Path)
@@ -222,14 +223,14 @@ type Hooks struct {
 	Note func(text string)
 }
 
-// Outcome is how Settle ended well.
+// Outcome is the result of a Settle that succeeded.
 type Outcome struct {
 	Identity string
 	Attrs    map[string]any
-	// Created: Create was called by this Settle. Changed are the paths that were set.
+	// Created says that this Settle called Create. Changed are the paths that were set.
 	Created bool
 	Changed []tree.Path
-	// Waiting says what somebody else must do, "" when settled.
+	// Waiting says what somebody else must do, "" when the object is as declared.
 	Waiting string
 	// Written are the keyed digests of write-only paths as they are now.
 	Written map[tree.Path]string

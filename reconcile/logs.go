@@ -6,13 +6,13 @@ import (
 	"time"
 )
 
-// LogLine is one line that a thing wrote.
+// LogLine is one line that an object wrote.
 type LogLine struct {
-	// Time is when it was written, by the clock of whoever kept it.
+	// Time is when it was written, by the clock of the service that kept it.
 	Time time.Time
 	// Text is the line, without its end.
 	Text string
-	// Source tells lines of one thing apart: an instance, a stream, SourceStderr. "" when there is one alone.
+	// Source tells lines of one object apart: an instance, a stream, SourceStderr. "" when there is one alone.
 	Source string
 }
 
@@ -20,7 +20,7 @@ type LogLine struct {
 const (
 	SourceStdout = "stdout"
 	SourceStderr = "stderr"
-	// SourceAthanor is of lines that the thing did not write itself: what became of it.
+	// SourceAthanor is the source of lines that the object did not write itself: what became of it.
 	SourceAthanor = "athanor"
 )
 
@@ -34,7 +34,7 @@ type LogQuery struct {
 	Filter string
 }
 
-// Logs are the lines that the thing of a job wrote, oldest first. A kind without logs has none; see Spec.Logs.
+// Logs returns the lines that the object of a job wrote, oldest first. A kind without logs has none; see Spec.Logs.
 func (r *runner) Logs(ctx context.Context, job *Job, query LogQuery) iter.Seq2[LogLine, error] {
 	return func(yield func(LogLine, error) bool) {
 		if r.kind.Logs == nil {

@@ -9,7 +9,7 @@ import (
 )
 
 // otherwise finds the paths at which a job wants something else than the props that it changes from do. A kind may state a
-// difference at another path than that of the prop, so that both are compared with the thing.
+// difference at another path than that of the prop, so that both are compared with the object.
 func (r *runner) otherwise(job *Job, want, live any) (map[tree.Path]bool, error) {
 	before, after := *job, *job
 	before.Props, before.From, before.typed, before.written = job.From, nil, nil, maps.Clone(job.written)

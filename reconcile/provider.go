@@ -45,7 +45,8 @@ type Provider struct {
 	Kinds []Any
 	// Family are further kinds, too many to list and made when they are asked for. Nil: none.
 	Family *Family
-	// Discover finds the marked things of a stage in one place, in as few calls as the cloud allows. Nil: by kind.
+	// Discover finds the objects with a stage's owner tag in one location, in as few calls as the cloud allows. Nil: by
+	// kind.
 	Discover func(ctx context.Context, scope Scope) ([]Found, error)
 	// Permissions are what it takes to know the place of a handle (Observe), and to discover (List).
 	Permissions Permissions

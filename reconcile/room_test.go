@@ -23,7 +23,7 @@ type Lamp struct {
 	Secret string
 }
 
-// lamp is what the world shows.
+// lamp is what a read shows.
 type lamp struct {
 	color, shape, waiting string
 }

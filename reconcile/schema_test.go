@@ -17,7 +17,7 @@ import (
 
 type free = map[string]any
 
-// drawer is a world for one thing whose props no Go type names. It keeps "key" to itself, and gives "size" when it
+// drawer is a service with one object whose props no Go type names. It keeps "key" to itself, and gives "size" when it
 // is not told one.
 type drawer struct {
 	held   free
@@ -81,7 +81,7 @@ func (d *drawer) kind() *reconciletest.Kind[free, free, free] {
 	}
 }
 
-// to settles the drawer as a run does, with a record.
+// to reconciles the drawer as a run does, with its state.
 func (d *drawer) to(t *testing.T, want free, rec *reconcile.Job) (writes int) {
 	t.Helper()
 	job := &reconcile.Job{
@@ -100,7 +100,7 @@ func (d *drawer) to(t *testing.T, want free, rec *reconcile.Job) (writes int) {
 	return d.writes - before
 }
 
-// TestKeptToItself: what the world does not show after it was written is written again only when the program changes it.
+// TestKeptToItself: what a read does not show after it was written is written again only when the program changes it.
 func TestKeptToItself(t *testing.T) {
 	t.Parallel()
 	d, rec := &drawer{}, &reconcile.Job{}
@@ -118,7 +118,7 @@ func TestKeptToItself(t *testing.T) {
 	}
 }
 
-// TestShownIsCompared: what the world shows is compared with what it shows, and its absence is drift.
+// TestShownIsCompared: what a read shows is compared with what it shows, and its absence is drift.
 func TestShownIsCompared(t *testing.T) {
 	t.Parallel()
 	d, rec := &drawer{}, &reconcile.Job{}
@@ -129,8 +129,8 @@ func TestShownIsCompared(t *testing.T) {
 	}
 }
 
-// TestDroppedOnce: what is declared no longer is taken away once, even where the world then shows a value of its own
-// that is the same.
+// TestDroppedOnce: what is declared no longer is taken away once, even where a read then shows a value of the object's
+// own that is the same.
 func TestDroppedOnce(t *testing.T) {
 	t.Parallel()
 	d, rec := &drawer{}, &reconcile.Job{}

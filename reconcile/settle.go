@@ -14,7 +14,7 @@ import (
 // maxRounds bounds how often the same differences may come back after their calls succeeded.
 const maxRounds = 5
 
-// errNotYet is what the loop waits on when the world does not show a write of ours yet.
+// errNotYet is what the loop waits on when a read does not show a write of ours yet.
 var errNotYet = errors.New("not visible yet")
 
 // HiddenError says that an object may be there and not be visible yet, and when its absence is certain.
@@ -27,7 +27,7 @@ func (e *HiddenError) Error() string {
 // Is reports the same as when the end of the wait is not known.
 func (e *HiddenError) Is(target error) bool { return target == errNotYet }
 
-// Settle makes the thing match: look, create or run the steps, look again.
+// Settle reconciles the object: read, create or run the steps, read again.
 func (r *runner) Settle(ctx context.Context, job *Job, hooks Hooks) (Outcome, error) {
 	s := &settling{runner: r, job: job, hooks: hooks, gone: job.ID, since: time.Now()}
 	job.written = maps.Clone(job.Written)
@@ -80,15 +80,15 @@ type settling struct {
 	last    []Step    // the steps of the last look whose calls were made
 	wrote   time.Time // when all of those calls had succeeded; zero when one failed
 	lastErr error
-	gone    string // the identity on record when this began
+	gone    string // the identity in state when this began
 }
 
-// busyError makes the loop wait for the thing itself.
+// busyError makes the loop wait for the object itself.
 type busyError struct{ why string }
 
 func (e *busyError) Error() string { return e.why }
 
-// round looks once and acts once. It reports whether the thing is settled.
+// round reads once and acts once. It reports whether the object is as declared.
 func (s *settling) round(ctx context.Context) (bool, error) {
 	look, err := s.runner.Look(ctx, s.job)
 	if err != nil {
@@ -127,7 +127,7 @@ func (s *settling) round(ctx context.Context) (bool, error) {
 	return false, s.sync(ctx, look)
 }
 
-// kept makes sure that the identity of a thing just created is durable.
+// kept makes sure that the identity of an object just created is durable.
 func (s *settling) kept(ctx context.Context) error {
 	if !s.out.Created || s.hooks.Keep == nil {
 		return nil
@@ -146,7 +146,7 @@ func (s *settling) keep(look Look) {
 
 func isZero(v any) bool { return v == nil || v == "" }
 
-// create makes the thing, unless our own create may only not be visible yet.
+// create creates the object, unless our own create may only not be visible yet.
 func (s *settling) create(ctx context.Context, look Look) error {
 	switch {
 	case look.NotYet:
@@ -167,7 +167,7 @@ func (s *settling) create(ctx context.Context, look Look) error {
 		return &StopError{Err: err}
 	}
 	site.ID, site.Last = "", nil
-	s.job.ID, s.job.Last = "", nil // what was there is gone: from here on only the new thing is looked for
+	s.job.ID, s.job.Last = "", nil // the former object is missing: from here on only the new one is looked for
 	site.Since = s.since
 	made := &Creation{Deleted: s.gone, Store: func(ctx context.Context, attrs any) error {
 		if err := s.born(ctx, attrs); err != nil {
@@ -217,7 +217,7 @@ func (s *settling) sync(ctx context.Context, look Look) error {
 		s.rounds = 0
 	case time.Since(s.wrote) < s.runner.spec().Visibility:
 		if len(fresh) == 0 {
-			return errNotYet // a read may still show the world without the write
+			return errNotYet // a read may still show the object without the write
 		}
 		now = fresh
 	case len(fresh) == 0:
@@ -239,12 +239,12 @@ func (s *settling) sync(ctx context.Context, look Look) error {
 		s.job.Had = s.job.Props
 	}
 	if s.rounds > 0 && !more {
-		return errNotYet // the calls succeeded before and the world still shows the old value
+		return errNotYet // the calls succeeded before and a read still shows the old value
 	}
 	return nil
 }
 
-// intend makes it durable that a Recorded kind begins to act outside state.
+// intend makes it durable that a kind whose objects are in state alone begins to act outside state.
 func (s *settling) intend(ctx context.Context, now []step) error {
 	if !s.runner.spec().Recorded || s.hooks.Intend == nil || !slices.ContainsFunc(now, func(st step) bool { return !st.call.stateOnly }) {
 		return nil

@@ -39,7 +39,7 @@ func within(t *testing.T, test func(t *testing.T)) time.Duration {
 	return took
 }
 
-func TestSettleCreatesOnce(t *testing.T) {
+func TestReconcileCreatesOnce(t *testing.T) {
 	t.Parallel()
 	var order []string
 	r := &room{once: []string{"secret"}}
@@ -218,7 +218,7 @@ func TestExistsIsLookedAt(t *testing.T) {
 }
 
 // A call that succeeds and changes nothing ends with the differences that stay.
-func TestWhatDoesNotSettleIsTold(t *testing.T) {
+func TestWhatStaysDifferentIsReported(t *testing.T) {
 	t.Parallel()
 	took := within(t, func(t *testing.T) {
 		r := &room{lamp: &lamp{color: "blue"}, deaf: true}
@@ -326,7 +326,7 @@ func TestWrittenIsKept(t *testing.T) {
 	})
 }
 
-// What only the answer to the creation told is gone with that answer: the thing is there and cannot be used.
+// What only the answer to the creation held is lost with that answer: the object is there and cannot be used.
 func TestWhatWasToldOnceIsLost(t *testing.T) {
 	t.Parallel()
 	within(t, func(t *testing.T) {

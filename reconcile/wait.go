@@ -40,8 +40,8 @@ func WithInterrupt(ctx context.Context, stop <-chan struct{}) context.Context {
 	return context.WithValue(ctx, interruptKey{}, stop)
 }
 
-// Interrupt returns the channel that the interrupt of ctx closes, for a select of other things than time. It is nil, and
-// never ready, without one.
+// Interrupt returns the channel that the interrupt of ctx closes, for a select that waits for more than time. It is
+// nil, and never ready, without one.
 func Interrupt(ctx context.Context) <-chan struct{} {
 	stop, _ := ctx.Value(interruptKey{}).(<-chan struct{})
 	return stop
@@ -172,7 +172,7 @@ func newAttempts(ctx context.Context, patience patience) *Attempts {
 // that was given to the error, or one that is no failure of the service, costs no attempt: only time bounds those.
 func (a *Attempts) Failed(class Class, err error) error {
 	if spent, ok := errors.AsType[*AttemptsError](err); ok {
-		return spent // whoever made the call has tried it often enough
+		return spent // the caller has tried it often enough
 	}
 	if _, given := ClassGiven(err); given || class != Transient {
 		return nil

@@ -91,7 +91,7 @@ func TestAudit(t *testing.T) {
 	}
 }
 
-// TestAuditIsAChain: replicas that append at once lose and repeat nothing, and whoever can write the store cannot change,
+// TestAuditIsAChain: replicas that append at once lose and repeat nothing, and a writer of the store cannot change,
 // drop or add an entry that is not noticed.
 func TestAuditIsAChain(t *testing.T) {
 	t.Parallel()

@@ -49,7 +49,7 @@ func (e *ExitError) Error() string {
 	return fmt.Sprintf("%q: exit %d: %s", e.Command.Args, e.Cost.Exit, e.Cost.Output)
 }
 
-// envCommand marks a process that [Serve] turns into the measuring one.
+// envCommand tells a process to be the measuring one that [Serve] starts.
 const envCommand = "ATHANOR_MEASURE"
 
 // Run runs the command and measures it. A code other than zero is an *[ExitError]; plan commands that

@@ -29,7 +29,7 @@ func anonymousOf(pid int) int64 {
 	return (resident - shared) * int64(os.Getpagesize())
 }
 
-// endWithParent has the kernel end the command when the process that started it is gone, so that a
+// endWithParent has the kernel end the command when the process that started it has ended, so that a
 // measurement that is called off leaves nothing running.
 func endWithParent(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}

@@ -21,7 +21,7 @@ import (
 	"time"
 )
 
-// provider is an OpenID provider at which whoever comes is who it says.
+// provider is an OpenID provider that believes everybody to be who they say.
 type provider struct {
 	*httptest.Server
 	who string

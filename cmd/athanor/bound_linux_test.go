@@ -31,7 +31,7 @@ func parent() {
 	select {}
 }
 
-// Whoever kills the tests kills what they have started: the pipe that a child holds is closed.
+// The end of the tests ends what they have started, also by a signal: the pipe that a child holds is closed.
 func TestChildrenEndWithTheTests(t *testing.T) {
 	cmd := limited(t, "athanor-parent")
 	bind(cmd)

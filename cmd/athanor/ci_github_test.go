@@ -138,7 +138,7 @@ func (g *github) answer(w http.ResponseWriter, r *http.Request) {
 				of = append(of, map[string]any{"id": c.id, "body": c.body, "user": map[string]any{"type": "Bot"}})
 			}
 		}
-		// A person may have written the same mark.
+		// A person may have written the same comment.
 		of = append([]any{map[string]any{"id": 1 << 30, "body": "<!-- athanor: plan -->", "user": map[string]any{"type": "User"}}}, of...)
 		say(first(of))
 	case r.Method == "POST" && len(parts) == 3 || r.Method == "PATCH" && len(parts) == 3 && parts[1] == "comments":

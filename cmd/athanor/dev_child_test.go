@@ -81,7 +81,7 @@ func TestDevChildDies(t *testing.T) {
 	w.run(0, "plan", "--stage", "local-tester", "--exclude", "page")
 }
 
-// Whoever kills a session leaves no process behind, and the next one starts it anew.
+// A killed session leaves no process behind, and the next one starts it anew.
 func TestDevKilledWithAProcess(t *testing.T) {
 	t.Parallel()
 	w, gone := newPaired(t)
@@ -95,7 +95,7 @@ func TestDevKilledWithAProcess(t *testing.T) {
 	gone = w.mourn()
 	s = w.dev()
 	s.said("hello")
-	s.deployed(map[string]float64{"failed": 0, "unchanged": 1}) // it is created, or updated as long as its keeper is not gone yet
+	s.deployed(map[string]float64{"failed": 0, "unchanged": 1}) // it is created, or updated as long as its keeper has not ended yet
 	if err := s.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}

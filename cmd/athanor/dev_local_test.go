@@ -13,7 +13,7 @@ import (
 	"github.com/athanor-dev/athanor/providers/cloudflare/cloudflaretest"
 )
 
-// stored is a stack of things of Cloudflare that have local variants.
+// stored is a stack of resources of Cloudflare that have local variants.
 const stored = `stack: stored
 resources:
   cache: {kind: cloudflare.KVNamespace, options: {protect: true}}
@@ -22,8 +22,9 @@ resources:
   note: {kind: local.File, props: {path: out/note.txt, content: "${cache.id} ${db.id} ${jobs.name}\n"}}
 `
 
-// In dev things that may be are on this machine, and Cloudflare is not asked; with --remote, and when the stage is deployed,
-// they are replaced by those of Cloudflare, and what uses them follows. Then dev has nothing to do there without leave.
+// In dev, resources with a local variant are on this machine, and Cloudflare is not asked; with --remote, and when the
+// stage is deployed, they are replaced by those of Cloudflare, and what uses them follows. Then dev has nothing to do
+// there without permission.
 func TestDevLocalAndRemote(t *testing.T) {
 	t.Parallel()
 	cloud := cloudflaretest.Start(t)

@@ -42,7 +42,7 @@ func (s *session) cost() cost {
 }
 
 // settled is how many edits are measured, of which the least counts: between two collections of garbage a process holds
-// what it has let go.
+// what it no longer uses.
 const settled = 10
 
 func least(a, b cost) cost {

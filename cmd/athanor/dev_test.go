@@ -125,7 +125,7 @@ func TestDevWaitsForAProgram(t *testing.T) {
 	s.stop(0)
 }
 
-// A save in the middle of a deploy: running calls finish and are recorded, and the newest program is taken.
+// A save in the middle of a deploy lets running calls finish and reach state; then the newest program is taken.
 func TestDevTakesTheNewestProgram(t *testing.T) {
 	t.Parallel()
 	w := newGated(t)
@@ -313,7 +313,7 @@ func TestDevDestroyOnExit(t *testing.T) {
 	}
 }
 
-// What the world changes is seen by and by, and changed back.
+// dev reads the cloud by and by, and reverts what changed outside athanor.
 func TestDevLooksAround(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, pages(60, "one"))

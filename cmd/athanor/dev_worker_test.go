@@ -18,7 +18,7 @@ import (
 	"github.com/athanor-dev/athanor/statestore/proctest"
 )
 
-// edge is a Worker with everything that it may keep things in, all of Cloudflare.
+// edge is a Worker with every service that it may keep data in, all of Cloudflare.
 const edge = `stack: edge
 secrets: {key: {file: key.txt}}
 resources:

@@ -18,8 +18,8 @@ import (
 	"github.com/athanor-dev/athanor/statestore/tracetest"
 )
 
-// narrow is one thing, so that it is known what comes after what: of two, one that was begun durably may be made while the
-// result of the other finds no room.
+// narrow is one resource, so that it is known what comes after what: of two, one that was begun durably may be made
+// while the result of the other finds no room.
 const narrow = `stack: life
 resources:
   orders: {kind: aws.sqs.Queue, props: {visibilityTimeout: 60s}}

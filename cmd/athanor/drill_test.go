@@ -29,9 +29,9 @@ resources:
 // stolen finds the commands of the drill.
 var stolen = regexp.MustCompile("(?s)## A laptop was stolen\n.*?```sh\n(.*?)```")
 
-// TestDrill does what docs/secrets.md says for the day that a laptop is stolen: the commands are those of the page. Whoever
-// has the laptop and everything that was stored until then opens nothing of what is stored afterwards, by whichever way the
-// laptop opened the stage.
+// TestDrill does what docs/secrets.md says for the day that a laptop is stolen: the commands are those of the page. A
+// thief who has the laptop and everything that was stored until then opens nothing of what is stored afterwards, by
+// whichever way the laptop opened the stage.
 func TestDrill(t *testing.T) {
 	page, err := os.ReadFile("../../docs/secrets.md")
 	if err != nil {

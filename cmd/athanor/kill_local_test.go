@@ -34,7 +34,7 @@ var (
 	hereReplaced = append([]string{"out/sheet.txt", "out/leaf.txt", "out/tree", "out/wood", "bytes: 4, prefix: word-", "bytes: 4, prefix: word-, version: 2"}, hereUpdated...)
 )
 
-// hereLife is its life. A lost record is survived by what is still declared as it is there; commands, and
+// hereLife is its life. A lost state is survived by what is still declared as it is there; commands, and
 // folders that may be left empty, are left out (docs/engine.md, limits 2, 3 and 6).
 func hereLife(lost bool) []story {
 	if lost {

@@ -15,11 +15,11 @@ type story struct {
 }
 
 // life is a stack from its first deploy to its end. Each story changes it in another way; together their kinds make
-// every sort of call: with chosen names and assigned identities, marks set at creation and none, a parent that is
+// every sort of call: with chosen names and assigned identities, owner tags set at creation and none, a parent that is
 // listed, a tree of settings of its own, files.
 //
-// lost leaves out what a lost record excludes by design (docs/engine.md): what no mark tells of cannot be found again
-// once the program does not mention it (limit 2), and is not ours once the program wants it otherwise (limit 3).
+// lost leaves out what a lost state excludes by design (docs/engine.md): an object without an owner tag cannot be found
+// again once the program does not mention it (limit 2), and is not ours once the program wants it otherwise (limit 3).
 func life(lost bool) []story {
 	update, replace, remove := updated, slices.Concat(replaced, updated), []string{"old"}
 	if !lost {
@@ -51,7 +51,7 @@ resources:
 outputs: {queue: "${orders.url}", topic: "${bell.arn}"}
 `
 
-// updated changes every thing in place that has a mark, or a parent that lists it.
+// updated changes every object in place that has an owner tag, or a parent that lists it.
 var updated = []string{
 	"{fifo: true, tags: {team: one}}", "{fifo: true, tags: {team: two}}",
 	"visibilityTimeout: 60s", "visibilityTimeout: 90s",
@@ -61,7 +61,8 @@ var updated = []string{
 	"${orders.url}, one", "${orders.url}, two",
 }
 
-// rewritten changes a file in place; renamed puts a file and an object elsewhere, of which no listing shows the marks.
+// rewritten changes a file in place; renamed puts a file and an object elsewhere, of which no listing shows the owner
+// tags.
 var (
 	rewritten = []string{"${events.arn} one", "${events.arn} two"}
 	renamed   = []string{"path: out/sheet.txt", "path: out/leaf.txt", "key: page.txt", "key: leaf.txt"}

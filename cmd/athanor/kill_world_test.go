@@ -164,7 +164,7 @@ func (x *lived) buckets(ctx context.Context) error {
 	return nil
 }
 
-// objects are all versions, what is marked as deleted included.
+// objects are all versions, those included that S3 shows as deleted.
 func (x *lived) objects(ctx context.Context, client *s3.Client, bucket string) error {
 	all, err := client.ListObjectVersions(ctx, &s3.ListObjectVersionsInput{Bucket: &bucket})
 	if err != nil {
@@ -234,7 +234,7 @@ func (x *lived) record(dir string) error {
 	return fs.SkipDir
 }
 
-// effects are the calls that made or deleted a thing and took effect, each with what it was about. Things are told
+// effects are the calls that made or deleted an object and took effect, each with what it was about. Objects are told
 // apart by their whole names.
 func (x *lived) effects() []string {
 	var all []string

@@ -46,8 +46,8 @@ func TestMain(m *testing.M) {
 	commands["athanor-hang"] = within(10*time.Millisecond, hang)
 	if commands[filepath.Base(os.Args[0])] == nil {
 		ownProjects()
-		// Each world names a folder of its own. What is set already would be found first by some: the keys of whoever tests. And the
-		// command collects garbage as it ships, whatever the tests do.
+		// Each world names a folder of its own. What is set already would be found first by some: the keys of the user
+		// who tests. And the command collects garbage as it ships, whatever the tests do.
 		for _, name := range []string{"XDG_CONFIG_HOME", "GOGC"} {
 			if err := os.Unsetenv(name); err != nil {
 				panic(err)

@@ -184,7 +184,7 @@ func TestManyDeployOneStage(t *testing.T) {
 	w.openNext()
 	counts := w.summary(0, "deploy", "--yes")
 	wantCounts(t, counts, map[string]float64{"created": 2, "failed": 0})
-	// Its file was whole in any case; that it is settled was not yet written in some.
+	// Its file was whole in any case; that it is as declared was not yet written in some.
 	if counts["unchanged"].(float64)+counts["recovered"].(float64) != 1 {
 		t.Errorf("what was made before is made again: %v", counts)
 	}

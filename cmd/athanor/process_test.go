@@ -32,7 +32,7 @@ func newWorld(t *testing.T, stack string) *world {
 	w.env = slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "ATHANOR_") }) // an empty stage is an error
 	w.env = append(w.env, "HOME="+home, "XDG_CONFIG_HOME="+filepath.Join(home, "config"), "USER=tester", "TERM=xterm",
 		"NO_COLOR=", "CLICOLOR_FORCE=", "PAGER=cat", "LC_ALL=C.UTF-8",
-		"DBUS_SESSION_BUS_ADDRESS=") // the keyring of whoever tests stays as it is
+		"DBUS_SESSION_BUS_ADDRESS=") // the keyring of the user who tests stays as it is
 	w.write("athanor.yaml", stack)
 	return w
 }
@@ -113,7 +113,7 @@ func newGated(t *testing.T) *world {
 	return w
 }
 
-// open lets whoever waits at the gate pass, or comes soon.
+// open opens the gate for those that wait at it, or come soon.
 func (w *world) open() {
 	w.t.Helper()
 	gate, err := os.OpenFile(filepath.Join(w.dir, "gate"), os.O_WRONLY|syscall.O_NONBLOCK, 0)
@@ -138,7 +138,7 @@ func wantCounts(t *testing.T, have map[string]any, want map[string]float64) {
 	}
 }
 
-// One interrupt starts nothing new; what runs is finished and recorded, and the next run continues.
+// One interrupt starts nothing new; running calls finish and reach state, and the next run continues.
 func TestInterruptOnce(t *testing.T) {
 	w := newGated(t)
 	deploy := w.start("athanor", "deploy", "--yes", "--json")
@@ -218,7 +218,8 @@ func TestKilled(t *testing.T) {
 	w.openNext()
 	again := w.summary(0, "deploy", "--yes")
 	wantCounts(t, again, map[string]float64{"created": 2, "failed": 0})
-	// The second step starts when the first is born, so the kill may come before the first is on record as settled.
+	// The second step starts when the first is created, so the kill may come before state says that the first is as
+	// declared.
 	if first := again["unchanged"].(float64) + again["recovered"].(float64); first != 1 {
 		t.Errorf("what was done is unchanged or recovered %v times", first)
 	}
@@ -226,7 +227,8 @@ func TestKilled(t *testing.T) {
 	wantCounts(t, w.summary(0, "deploy"), map[string]float64{"unchanged": 3})
 }
 
-// tookOverTheDead checks that the newest run took the stage from one whose process is gone, and did not wait for its lease.
+// tookOverTheDead checks that the newest run took the stage from one whose process has ended, and did not wait for its
+// lease.
 func (w *world) tookOverTheDead() {
 	w.t.Helper()
 	if runs := w.history(); len(runs) != 2 || runs[0] != "succeeded" ||

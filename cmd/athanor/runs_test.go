@@ -312,7 +312,7 @@ func TestHistoryOfAllEnds(t *testing.T) {
 }
 
 // A run that is unlocked starts nothing more: neither the call that waited for a hook, nor what waited for a call.
-// What its call did is not recorded, and the next deploy is none the worse for it.
+// What its call did does not reach state, and the next deploy is none the worse for it.
 func TestUnlockedRunStartsNothing(t *testing.T) {
 	w := newHeld(t)
 	victim := w.start("athanor", "deploy", "--yes")
@@ -463,7 +463,7 @@ func TestPidNamespaces(t *testing.T) {
 	}
 }
 
-// Whoever follows a run gets each of its events once, in order, and is let go at its end.
+// A follower of a run gets each of its events once, in order, and returns at its end.
 func TestFollow(t *testing.T) {
 	w := newGated(t)
 	deploy := w.start("athanor", "deploy", "--yes", "--json")
@@ -490,7 +490,7 @@ func TestFollow(t *testing.T) {
 	w.run(1, "events", "AAAAAA")
 }
 
-// Whoever reads what a deploy prints may go away: the deploy goes on, and all of it is on record.
+// The reader of what a deploy prints may go away: the deploy goes on, and all of it is in state.
 func TestALostSinkEndsNoRun(t *testing.T) {
 	w := newGated(t)
 	deploy := w.command("deploy", "--yes", "--json")

@@ -11,9 +11,9 @@ import (
 	"github.com/athanor-dev/athanor/statestore/tracetest"
 )
 
-// A reader that was stopped in the middle of reading the record keeps a deploy waiting for 10 s, which is as long as the
+// A reader that was stopped in the middle of reading the state keeps a deploy waiting for 10 s, which is as long as the
 // file is waited for, and no longer. The deploy ends without having done anything, and once more succeeds when the
-// reader is gone.
+// reader has ended.
 func TestStoppedReader(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {

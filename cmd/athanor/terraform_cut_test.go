@@ -26,13 +26,14 @@ import (
 	"github.com/athanor-dev/athanor/statestore/postgres/pgtest"
 )
 
-// The variables of a provider that cuts: the real one, the number of the change at which it kills whoever started it, and whether it does
-// so after the real one answered.
+// The variables of a provider that cuts: the real one, the number of the change at which it kills the process that
+// started it, and whether it does so after the real one answered.
 const (
 	cutReal  = "CUT_REAL"
 	cutAt    = "CUT_AT"
 	cutAfter = "CUT_AFTER"
-	// cutPIDs names a file in which each such provider writes its process. It then ends with whoever started it, as does the real one.
+	// cutPIDs names a file in which each such provider writes its process. It then ends with the process that started
+	// it, as does the real one.
 	cutPIDs = "CUT_PIDS"
 )
 
@@ -95,7 +96,8 @@ func serveCutting() error {
 	return err
 }
 
-// outlivesNobody ends this process and the real provider when whoever started this process has ended, and says so in a file before.
+// outlivesNobody ends this process and the real provider when the process that started this one has ended, and says so
+// in a file before.
 func outlivesNobody(actual *os.Process, path string) error {
 	if path == "" {
 		return nil

@@ -65,7 +65,7 @@ func DeleteFlags(own ...Flag) []Flag {
 	), ShowFlags()...)
 }
 
-// ApplyFlags are the flags of every command that asks and then changes the world, before its own.
+// ApplyFlags returns the flags of every command that asks and then changes the cloud, before its own.
 func ApplyFlags(own ...Flag) []Flag {
 	return append([]Flag{
 		YesFlag(),

@@ -161,7 +161,7 @@ type (
 	}
 	// Woken reports that the time of [Wake] is over.
 	Woken struct{}
-	// Interrupted is a first signal: Ctrl-C, SIGTERM, the end of the terminal or of whoever reads the output.
+	// Interrupted is a first signal: Ctrl-C, SIGTERM, the end of the terminal or of the reader of the output.
 	Interrupted struct{}
 	// Cancelled is a second signal, which cancels running calls.
 	Cancelled struct{}

@@ -65,7 +65,7 @@ type Session struct {
 	round   *round
 	wake    *time.Timer
 	// program is what the program itself is made of, as far as its last evaluation knows; made is that and the files of
-	// its secrets; watched is how many things are.
+	// its secrets; watched is how many files and folders are.
 	program, made watch.Set
 	watched       int
 	exit          *Exit

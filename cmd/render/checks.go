@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Check is one of the things that a stack needs, as `doctor --json` prints it.
+// Check is one requirement of a stack, as `doctor --json` prints it.
 type Check struct {
 	Check  string      `json:"check"`
 	Status CheckStatus `json:"status"`

@@ -19,7 +19,7 @@ type Checkup struct {
 	Notes    []string  `json:"notes,omitempty"`
 }
 
-// Finding is one thing that is wrong with the record.
+// Finding is one defect of a state.
 type Finding struct {
 	Address    string                `json:"address,omitempty"`
 	Error      string                `json:"error"`

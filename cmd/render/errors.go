@@ -290,17 +290,10 @@ func Problems(err error) []engine.Problem {
 	return nil
 }
 
-// Hints are the hints of an error, each once. An error type may carry its own.
+// Hints are the hints of an error, each once.
 func Hints(err error) []string {
-	hints := reconcile.Hints(err)
-	if h, ok := errors.AsType[interface {
-		error
-		Hint() string
-	}](err); ok && h.Hint() != "" {
-		hints = append(hints, h.Hint())
-	}
 	var once []string
-	for _, h := range hints {
+	for _, h := range reconcile.Hints(err) {
 		if !slices.Contains(once, h) {
 			once = append(once, h)
 		}

@@ -11,8 +11,8 @@ import (
 	"github.com/athanor-dev/athanor/reconcile"
 )
 
-// Lines shows what things print, each line behind the address of its thing. It may be used from many goroutines: a line
-// is written whole, in one piece. What it is given is masked already.
+// Lines shows what objects print, each line behind the address of its object. It may be used from many goroutines: a
+// line is written whole, in one piece. What it is given is masked already.
 type Lines struct {
 	style Style
 	out   io.Writer
@@ -55,7 +55,7 @@ func (l *Lines) Line(address string, line reconcile.LogLine) {
 		l.under.Print(text)
 		return
 	}
-	io.WriteString(l.out, text+"\n") //nolint:errcheck // whoever reads may go away: that ends nothing
+	io.WriteString(l.out, text+"\n") //nolint:errcheck // a reader that goes away ends nothing
 }
 
 // text is one line as it is shown. The lock is held.

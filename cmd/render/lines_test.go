@@ -47,7 +47,7 @@ func TestLinesInColor(t *testing.T) {
 	}
 }
 
-// Whoever writes at once with others writes whole lines; above the live region of a run they last like its own.
+// Several writers at once write whole lines; above the live region of a run they last like its own.
 func TestLinesAreWhole(t *testing.T) {
 	var out bytes.Buffer
 	plan := &engine.Plan{Actions: []engine.Planned{{Address: "web", Action: engine.Create}}}

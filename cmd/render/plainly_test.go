@@ -98,7 +98,7 @@ func TestPlainly(t *testing.T) {
 				return
 			}
 			_, _ = http.ReadRequest(bufio.NewReader(c))           // a server that speaks first is another case
-			_, _ = io.WriteString(c, "SSH-2.0-OpenSSH_9\r\n\r\n") // whoever went away reads nothing
+			_, _ = io.WriteString(c, "SSH-2.0-OpenSSH_9\r\n\r\n") // a client that went away reads nothing
 			_ = c.Close()
 		}
 	}()

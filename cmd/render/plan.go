@@ -424,7 +424,7 @@ func place(source string) string {
 	return strings.Join(parts[:min(2, len(parts))], ":")
 }
 
-// localTag follows what is done to a thing on this machine that the program would have in the cloud.
+// localTag follows what is done on this machine to a resource that the program would have in the cloud.
 const localTag = ", local"
 
 // title says what will happen: a word, and what else there is to say, which is never cut.

@@ -12,7 +12,8 @@ import (
 	"github.com/athanor-dev/athanor/engine"
 )
 
-// markup is what the tags and marks are that a plan in Markdown itself has. A cell and a format begin with what no backslash stands before.
+// markup are the tags and signs that a plan in Markdown itself has. A cell and a format begin with what no backslash
+// stands before.
 var (
 	cell       = regexp.MustCompile(`(?:^|[^\\])(?:\\\\)*\|`)
 	formatting = regexp.MustCompile(`(?:^|[^\\])(?:\\\\)*[\[\]!_~$]`)

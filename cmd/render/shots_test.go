@@ -26,13 +26,13 @@ var pictured = map[string]string{
 	"plan": "", "plan-folded": "", "plan-cases": "", "live": "after 14.2s", "live-partly": "", "errors": "", "drift": "", "destroy": "", "stage-list": "",
 }
 
-// italic is how the emulator keeps what the quiet writer marks.
+// italic is how the emulator keeps what the quiet writer writes in italics.
 const italic = 1 << 4
 
 // quiet sends what is dim as italic, since the emulator forgets what is dim. Nothing is italic otherwise.
 type quiet struct{ io.Writer }
 
-// Write implements [io.Writer]. Whoever draws writes each of its sequences in one piece.
+// Write implements [io.Writer]. Code that draws writes each of its sequences in one piece.
 func (q quiet) Write(text []byte) (int, error) {
 	if _, err := io.WriteString(q.Writer, strings.ReplaceAll(string(text), "\x1b[2m", "\x1b[3m")); err != nil {
 		return 0, err

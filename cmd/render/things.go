@@ -8,7 +8,7 @@ import (
 	"github.com/athanor-dev/athanor/engine"
 )
 
-// standings are how whose a thing is looks.
+// standings holds the word and the colour of each answer to the question whose an object is.
 var standings = map[engine.Standing]struct {
 	sign  string
 	color color
@@ -19,7 +19,7 @@ var standings = map[engine.Standing]struct {
 	engine.StandingRetained:  {"×", dim},
 }
 
-// thingHang is the indentation of what does not fit into the line of a thing: that of its kind.
+// thingHang is the indentation of what does not fit into the line of an object: that of its kind.
 const thingHang = 15
 
 // Things writes what a scan found, a line each.
@@ -48,7 +48,7 @@ func (s Style) Things(w io.Writer, things []engine.Thing) {
 	}
 }
 
-// aboutThing says what is to be known of a thing beside whose it is.
+// aboutThing returns what a reader must know about an object in addition to its owner.
 func aboutThing(t engine.Thing) string {
 	switch {
 	case t.OtherStore && t.Declared:

@@ -14,8 +14,8 @@ import (
 	"github.com/athanor-dev/athanor/reconcile/tree"
 )
 
-// ThingsYAML writes things down as resources of a stack: those that were described, each at an address that nothing in
-// the graph has. It returns the things with their addresses, and the text as it stands in athanor.yaml.
+// ThingsYAML writes objects down as resources of a stack: those that were described, each at an address that nothing in
+// the graph has. It returns the objects with their addresses, and the text as it stands in athanor.yaml.
 func ThingsYAML(g *engine.Graph, found *engine.Scan) ([]engine.Thing, []byte, error) {
 	y := &thingsYAML{graph: g, places: found.Places}
 	for _, t := range found.Things {
@@ -34,7 +34,7 @@ type thingsYAML struct {
 	taken  map[string]bool
 }
 
-// add chooses a thing, and gives it an address that nothing has.
+// add chooses an object, and gives it an address that nothing has.
 func (y *thingsYAML) add(t engine.Thing) {
 	if y.taken == nil {
 		y.taken = map[string]bool{}
@@ -49,7 +49,7 @@ func (y *thingsYAML) add(t engine.Thing) {
 	y.chosen = append(y.chosen, t)
 }
 
-// free is an address for a thing: that in its own mark of this stage, else one made of its name.
+// free returns an address for an object: that in its own owner tag of this stage, else one made of its name.
 func (y *thingsYAML) free(t engine.Thing) string {
 	base := t.Address
 	if t.Standing != engine.StandingOurs || base == "" {
@@ -62,7 +62,7 @@ func (y *thingsYAML) free(t engine.Thing) string {
 	return address
 }
 
-// addressOf makes an address of what a thing is called.
+// addressOf makes an address of an object's name.
 func addressOf(t engine.Thing) string {
 	name := t.Name
 	if name == "" {

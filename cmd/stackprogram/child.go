@@ -123,7 +123,7 @@ func start(cmd *exec.Cmd, piped bool, panics *crash) (*Child, error) {
 		if panicked := panics.end(c.err); panicked != nil {
 			c.err = panicked
 		}
-		if answers != nil { // a reply that was written before the end counts, and whoever else has the pipe does not
+		if answers != nil { // a reply that was written before the end counts, and other holders of the pipe do not
 			_ = answers.SetReadDeadline(time.Now().Add(patience))
 		}
 		<-read

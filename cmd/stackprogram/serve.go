@@ -14,7 +14,7 @@ import (
 	"github.com/athanor-dev/athanor/reconcile/tree"
 )
 
-// server runs the functions of this program for whoever holds the other ends of its pipes.
+// server runs the functions of this program for the process that holds the other ends of its pipes.
 type server struct {
 	calls chan call
 
@@ -25,8 +25,8 @@ type server struct {
 	cancels map[uint64]context.CancelFunc
 }
 
-// serve takes the pipes, which nothing that this program starts has. Whoever asks gets signals too, and says what they mean;
-// when it has ended, so does this program, whatever it is doing.
+// serve takes the pipes, which nothing that this program starts has. The process that asks gets signals too, and says
+// what they mean; when it has ended, so does this program, whatever it is doing.
 func serve() *server {
 	calls, answers := pipes()
 	signal.Notify(make(chan os.Signal, 1), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)

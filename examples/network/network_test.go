@@ -180,7 +180,7 @@ func (n network) changes(t *testing.T) {
 	n.quiet()
 }
 
-// lost is a record that is gone: everything is found by tags, or in the list of what it belongs to.
+// lost deploys with a state that is lost: everything is found by tags, or in the list of what it belongs to.
 func (n network) lost(t *testing.T) {
 	n.t = t
 	if err := os.RemoveAll(filepath.Join(n.dir, ".athanor")); err != nil {

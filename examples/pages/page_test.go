@@ -197,14 +197,10 @@ type shell struct {
 // lasting is a command that changes the shell itself.
 var lasting = regexp.MustCompile(`^(cd|export) `)
 
+// run runs a line and returns what a person sees: standard output and standard error together.
 func (s *shell) run(t *testing.T, line string) (output []string, code int) {
 	t.Helper()
-	script := strings.Join(append(slices.Clone(s.kept), line), "\n")
-	if lasting.MatchString(line) {
-		s.kept = append(s.kept, line)
-	}
-	c := exec.CommandContext(t.Context(), "sh", "-c", script)
-	c.Dir, c.Env = s.dir, s.env
+	c := s.command(t, line)
 	out, err := c.CombinedOutput()
 	if err != nil && c.ProcessState == nil {
 		t.Fatal(err)
@@ -216,10 +212,30 @@ func (s *shell) run(t *testing.T, line string) (output []string, code int) {
 	return strings.Split(text, "\n"), c.ProcessState.ExitCode()
 }
 
+// value runs a line that must succeed and returns its standard output alone, without the progress that a slow machine
+// makes a command report.
+func (s *shell) value(t *testing.T, line string) string {
+	t.Helper()
+	out, err := s.command(t, line).Output()
+	if err != nil {
+		t.Fatalf("%s: %v", line, err)
+	}
+	return strings.TrimSuffix(string(out), "\n")
+}
+
+func (s *shell) command(t *testing.T, line string) *exec.Cmd {
+	script := strings.Join(append(slices.Clone(s.kept), line), "\n")
+	if lasting.MatchString(line) {
+		s.kept = append(s.kept, line)
+	}
+	c := exec.CommandContext(t.Context(), "sh", "-c", script)
+	c.Dir, c.Env = s.dir, s.env
+	return c
+}
+
 // folder is the current folder of the shell.
 func (s *shell) folder(t *testing.T) string {
-	out, _ := s.run(t, "pwd")
-	return out[0]
+	return s.value(t, "pwd")
 }
 
 // world is where a page's commands run.
@@ -227,6 +243,8 @@ type world struct {
 	env map[string]string
 	// names are what a page says for what differs from one start of a server to the next: the value by the page's text.
 	names map[string]string
+	// scripts stand for programs, by their names, first on the path.
+	scripts map[string]string
 	// before is called before a command with curl.
 	before func(s *shell)
 }
@@ -241,6 +259,11 @@ func try(t *testing.T, file, athanor string, w world, update bool) (notRun int) 
 	bin, home := t.TempDir(), t.TempDir()
 	if err := os.Symlink(athanor, filepath.Join(bin, "athanor")); err != nil {
 		t.Fatal(err)
+	}
+	for name, text := range w.scripts {
+		if err := os.WriteFile(filepath.Join(bin, name), []byte("#!/bin/sh\n"+text), 0o755); err != nil {
+			t.Fatal(err)
+		}
 	}
 	s := &shell{dir: t.TempDir(), env: append(os.Environ(), "PATH="+bin+":"+os.Getenv("PATH"), "HOME="+home, "XDG_CONFIG_HOME="+home+"/.config",
 		"USER=ada", "LOGNAME=ada", "NO_COLOR=1", "TZ=UTC", "ATHANOR_NO_UPDATE_CHECK=1", "BIN="+bin)}

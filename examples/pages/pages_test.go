@@ -20,7 +20,13 @@ import (
 	"github.com/athanor-dev/athanor/statestore/s3/s3test"
 )
 
-var update = flag.Bool("update", false, "write the outputs into the pages")
+var (
+	update     = flag.Bool("update", false, "write the outputs into the pages")
+	frameworks = flag.Bool("frameworks", false, "type the page that takes packages from npm too, after tools/frameworks.sh; task frameworks does")
+)
+
+// website is the page whose commands take packages from npm.
+const website = "docs/first-hour/worker-website.md"
 
 // mostNotRun is how many console blocks of all pages may not be run.
 const mostNotRun = 5
@@ -42,6 +48,7 @@ var clouds = map[string]func(t *testing.T) world{
 	"docs/first-hour/local.md":            both(nil),
 	"docs/first-hour/worker-fullstack.md": both(cloudflare),
 	"docs/first-hour/worker.md":           both(cloudflare),
+	website:                               both(packages),
 }
 
 // goProgram is a page whose stack is compiled. It says where a checkout of athanor is; the checkout is this one.
@@ -98,17 +105,31 @@ func cloudflare(t *testing.T) world {
 	server := cloudflaretest.Start(t)
 	server.WithDatabases(t)
 	return world{env: server.Env(), names: map[string]string{"ACCOUNT": server.Account}, before: func(s *shell) {
-		name, code := s.run(t, "athanor output worker")
-		if code != 0 {
-			t.Fatalf("no Worker: %q", name)
-		}
-		led := "#!/bin/sh\nfor a; do shift; set -- \"$@\" \"$(printf %s \"$a\" | sed 's|https://[^/]*workers[.]dev|" + server.Run(t, name[0]) +
+		led := "#!/bin/sh\nfor a; do shift; set -- \"$@\" \"$(printf %s \"$a\" | sed 's|https://[^/]*workers[.]dev|" + server.Run(t, s.value(t, "athanor output worker")) +
 			"|')\"; done\nPATH=${PATH#*:} exec curl \"$@\"\n"
 		out, code := s.run(t, "cat > \"$BIN/curl\" <<'END'\n"+led+"END\nchmod +x \"$BIN/curl\"")
 		if code != 0 {
 			t.Fatal(out)
 		}
 	}}
+}
+
+// packages is an account of Cloudflare with an npm whose `install` gives a folder the packages that tools/frameworks.sh has installed: those of
+// the template, in the same versions.
+func packages(t *testing.T) world {
+	needs(t, "node", "npm")
+	installed, err := filepath.Abs("../../.cache/frameworks/node_modules")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(installed); err != nil {
+		t.Fatalf("tools/frameworks.sh installs the packages: %v", err)
+	}
+	w := cloudflare(t)
+	w.scripts = map[string]string{
+		"npm": "if [ \"$1 $2\" = \"install --prefix\" ]; then ln -s '" + installed + "' \"$3/node_modules\"; else PATH=${PATH#*:} exec npm \"$@\"; fi\n",
+	}
+	return w
 }
 
 // TestPages runs the README and every tutorial and how-to page; other pages are not run.
@@ -137,6 +158,9 @@ func TestPages(t *testing.T) {
 		}
 		page = filepath.ToSlash(page)
 		tried = append(tried, page)
+		if page == website && !*frameworks {
+			continue
+		}
 		t.Run(strings.TrimSuffix(strings.TrimPrefix(page, "docs/"), ".md"), func(t *testing.T) {
 			w := world{}
 			if cloud := clouds[page]; cloud != nil {
@@ -152,6 +176,19 @@ func TestPages(t *testing.T) {
 		if !slices.Contains(tried, page) {
 			t.Errorf("there is no page %s", page)
 		}
+	}
+}
+
+// TestValueIsNotProgress: what a command reports while it works is no part of its value, and part of what a person
+// sees.
+func TestValueIsNotProgress(t *testing.T) {
+	s := &shell{dir: t.TempDir(), env: os.Environ()}
+	const line = "echo building /home/ada/notes >&2; echo notes-dev-ada"
+	if got := s.value(t, line); got != "notes-dev-ada" {
+		t.Errorf("the value is %q", got)
+	}
+	if got, code := s.run(t, line); code != 0 || !slices.Equal(got, []string{"building /home/ada/notes", "notes-dev-ada"}) {
+		t.Errorf("%d: %q", code, got)
 	}
 }
 

@@ -92,8 +92,8 @@ func of(all map[string][]sample, language string) []sample {
 	return found
 }
 
-// TestLanguages holds each block to a language that a test here reads, without a mark that it is not run. A block without a language is what
-// a command prints; the one in SQL is what an administrator types.
+// TestLanguages holds each block to a language that a test here reads, unless it says that it is not run. A block
+// without a language is what a command prints; the one in SQL is what an administrator types.
 func TestLanguages(t *testing.T) {
 	for _, blocks := range pages(t) {
 		for _, b := range blocks {

@@ -75,7 +75,7 @@ func asked(t *testing.T, c awstest.Call) (actions []string, on string) {
 		if c.Operation == "CreateBucket" && strings.Contains(string(c.Body), "<Tag>") {
 			actions = append(actions, "s3:TagResource")
 		}
-		if c.Operation == "PutObject" { // which carries the mark, in a header
+		if c.Operation == "PutObject" { // which carries the owner tag, in a header
 			actions = append(actions, "s3:PutObjectTagging")
 		}
 		return actions, "arn:aws:s3:::" + c.Resource

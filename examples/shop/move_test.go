@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestMovedRecord: the whole shop moves into a scope and back. Every thing is marked anew, nothing else of it is touched, and
-// the program then finds nothing to do.
+// TestMovedRecord moves the whole shop into a scope and back. Every object gets a new owner tag, nothing else of it is
+// touched, and the program then finds nothing to do.
 func TestMovedRecord(t *testing.T) {
 	s := newShop(t)
 	s.Do("deploy")

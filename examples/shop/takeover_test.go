@@ -186,7 +186,7 @@ func TestTakeOver(t *testing.T) {
 		t.Errorf("the order in the queue: %v %v", got, err)
 	}
 
-	// The record is lost with the machine: marks and names give it back.
+	// The state is lost with the machine: owner tags and names give it back.
 	y := newTool(t, s, existing)
 	if c = y.settle(); c.Created != 0 || c.Deleted != 0 || c.Adopted+c.Recovered != 6 {
 		t.Errorf("from an empty store on another machine: %+v", c)
@@ -206,8 +206,8 @@ func (s *shop) url(name string) string {
 	return awssdk.ToString(out.QueueUrl)
 }
 
-// scanAndWrite lists what could be taken over, and writes one thing down: deployed with --adopt it differs in nothing
-// but the mark.
+// scanAndWrite lists what could be taken over, and writes one object down: deployed with --adopt it differs in nothing
+// but the owner tag.
 func (x *tool) scanAndWrite() {
 	t := x.t
 	list, errs, code := x.at("adopt", "--scan")

@@ -233,7 +233,7 @@ func (s *site) drift() {
 	s.quiet()
 }
 
-// replace changes what cannot change in place: the new things come first, the old ones go last.
+// replace changes what cannot change in place: the new objects come first, the old ones are deleted last.
 func (s *site) replace() {
 	s.t.Helper()
 	plan := s.athanor(2, "plan", "--config", "root=www")

@@ -211,7 +211,7 @@ func (s *service) drift(c programtest.Counts) {
 
 const account = "/accounts/ACCOUNT"
 
-// all are the things of a list.
+// all returns the entries of a list.
 func (s *service) all(path string) []obj {
 	s.t.Helper()
 	list, _ := s.Cloud.Do(s.t, http.MethodGet, account+path, nil).([]any)

@@ -50,8 +50,8 @@ func each(n int, declare func(s *athanor.Stack, address string)) athanor.Program
 var callsOf = flag.Int("calls", 30, "count the calls of so many resources of each kind; task aws:calls takes a hundred")
 
 // TestCallsAreFew holds how many calls an unchanged plan of many resources of a kind makes, and their destroy with all its
-// waits: a read for the plan, one right before the deletion, the deletion, and reads until the object is gone. Where AWS has no call
-// for several objects, each costs a call of its own:
+// waits: a read for the plan, one right before the deletion, the deletion, and reads until the object is deleted. Where
+// AWS has no call for several objects, each costs a call of its own:
 //   - targets of rules: https://docs.aws.amazon.com/eventbridge/latest/APIReference/API_ListTargetsByRule.html
 //   - headers and tags of objects, of which a head shows the number alone: https://docs.aws.amazon.com/AmazonS3/latest/API/API_HeadObject.html
 //   - state and reserved concurrency of functions: https://docs.aws.amazon.com/lambda/latest/api/API_ListFunctions.html

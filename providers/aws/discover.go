@@ -13,8 +13,8 @@ import (
 	"github.com/athanor-dev/athanor/reconcile"
 )
 
-// discover asks for everything that carries a stage's mark, a page of a hundred at a time. The tagging service
-// follows the others with some delay, and shows deleted things for a while: what it shows is looked at before
+// discover asks for everything that carries a stage's owner tag, a page of a hundred at a time. The tagging service
+// follows the others with some delay, and shows deleted objects for a while: what it shows is read before
 // anything is done with it. What has no tags there (a subscription, an object) is found by its kind's own listing.
 func discover(ctx context.Context, scope reconcile.Scope, services []Service) ([]reconcile.Found, error) {
 	filters := []types.TagFilter{

@@ -52,7 +52,7 @@ func (g *Gather[I, O]) Ask(ctx context.Context, in I, call func(context.Context,
 		return q.answer.Value, q.answer.Err
 	case <-reconcile.Interrupt(ctx):
 		if !g.leave(q) {
-			<-q.done // its call was sent, and whoever sent it ends with the interrupt too
+			<-q.done // its call was sent, and its sender ends with the interrupt too
 			return q.answer.Value, q.answer.Err
 		}
 		return q.answer.Value, &reconcile.InterruptedError{Why: errGathered}

@@ -9,7 +9,7 @@ import (
 )
 
 // limits are the rates of all services, shared by all handles of a provider: a service counts the calls of an
-// account, whoever makes them.
+// account, whichever client makes them.
 type limits struct {
 	mu sync.Mutex
 	by map[limitKey]*rate.Limiter

@@ -61,7 +61,7 @@ var (
 	pass = properties{"StartAt": "a", "States": properties{"a": properties{"Type": "Pass", "End": true}}}
 )
 
-// overlapping are two resources of one stack that each decide the same thing at AWS, and the words of the refusal.
+// overlapping are two resources of one stack that each decide the same setting at AWS, and the words of the refusal.
 var overlapping = map[string]struct {
 	program func(*athanor.Stack)
 	words   []string

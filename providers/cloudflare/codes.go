@@ -6,7 +6,7 @@ import (
 	"github.com/athanor-dev/athanor/reconcile"
 )
 
-// codes are the error codes by service and by what to do about them. One number means different things to different
+// codes are the error codes by service and by what to do about them. One number means different errors to different
 // services; those under "" mean the same to all. They are those of Cloudflare's own operations: a test holds them
 // against the published description.
 var codes = map[string]map[reconcile.Class][]int64{
@@ -15,7 +15,8 @@ var codes = map[string]map[reconcile.Class][]int64{
 		reconcile.Throttled: {971},
 		// A bad token is often answered with status 400: bad headers, an unknown key, no key, no access, no authentication.
 		reconcile.Denied: {6003, 9103, 9106, 9109, 10000},
-		// 7003 is a path that leads nowhere, mostly since an id is not shaped like one. It says nothing about a thing.
+		// 7003 is a path that leads nowhere, mostly since an id is not shaped like one. It says nothing about an
+		// object.
 		reconcile.Invalid: {7000, 7001, 7003, 10405},
 	},
 	// 7500 is any error of the database, a mistake in SQL as well as a fault of the service: the status tells them apart.
@@ -72,7 +73,7 @@ var codes = map[string]map[reconcile.Class][]int64{
 			11000, 100117, 100119, 100143,
 		},
 	},
-	// The ruleset of a phase is made once; whoever comes second finds it. 50002 is what the plan of a zone does not hold.
+	// The ruleset of a phase is made once; a second creation finds it. 50002 is what the plan of a zone does not hold.
 	"Rulesets": {
 		reconcile.Absent: {10001, 10003},
 		reconcile.Exists: {20217},

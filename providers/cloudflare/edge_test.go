@@ -89,7 +89,7 @@ func (s *stage) left(zone string) string {
 
 const nothing = "hyperdrive/configs 0, workflows 0, tokens 0, workers/domains 0, routes 0, tls 1.0, rules "
 
-// TestEdgeLives: a zone and all in it are made by one deploy, changed, and gone by one destroy.
+// TestEdgeLives makes a zone and all in it by one deploy, changes them, and deletes them by one destroy.
 func TestEdgeLives(t *testing.T) {
 	s := newEdge(t)
 	if sum := s.deploy(own("1.2")); sum.Created != 8 {
@@ -114,8 +114,8 @@ func TestEdgeLives(t *testing.T) {
 	}
 }
 
-// TestEdgeLost: without a record all is found again, but the token whose value nobody has: it is replaced, and whoever uses it
-// gets the new value.
+// TestEdgeLost: without state all is found again, but the token whose value nobody has: it is replaced, and what uses
+// it gets the new value.
 func TestEdgeLost(t *testing.T) {
 	s := newEdge(t)
 	list, _ := s.result("/zones").([]any)
@@ -156,8 +156,8 @@ func TestEdgeLost(t *testing.T) {
 	}
 }
 
-// TestZoneStays: a zone that is no longer declared is let go, and all in it that the stage has made is deleted. With leave it
-// goes too.
+// TestZoneStays: a zone that is no longer declared is retained, and all in it that the stage has made is deleted. With
+// permission it is deleted too.
 func TestZoneStays(t *testing.T) {
 	program := func(s *athanor.Stack) error {
 		zone := zones.NewZone(s, "zone", zones.ZoneProps{Name: "edge.example"})
@@ -193,7 +193,8 @@ func TestZoneStays(t *testing.T) {
 	}
 }
 
-// TestEdgeRolled: a token of another version is made, whoever uses it gets its value, and the old one is deleted only then.
+// TestEdgeRolled: a token of another version is made, what uses it gets its value, and the old one is deleted only
+// then.
 func TestEdgeRolled(t *testing.T) {
 	program := func(version int) athanor.Program {
 		return func(s *athanor.Stack) error {

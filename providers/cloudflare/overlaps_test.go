@@ -19,7 +19,8 @@ func page(s *athanor.Stack, name string, more workers.WorkerProps, opts ...athan
 	return workers.NewWorker(s, name, more, opts...)
 }
 
-// overlapping are two resources of one stack that each decide the same thing at Cloudflare, and the words of the refusal.
+// overlapping are two resources of one stack that each decide the same setting at Cloudflare, and the words of the
+// refusal.
 var overlapping = map[string]struct {
 	program athanor.Program
 	words   []string

@@ -152,8 +152,8 @@ func (s *stage) empty() {
 	}
 }
 
-// TestLostRecord: without a record everything is found again, by name, by mark, and in what it belongs to.
-func TestLostRecord(t *testing.T) {
+// TestLostState: without state everything is found again, by name, by owner tag, and in what it belongs to.
+func TestLostState(t *testing.T) {
 	s := newStage(t)
 	s.deploy(shop(5, "192.0.2.1"))
 	s.e.Store = mem.New()
@@ -162,7 +162,7 @@ func TestLostRecord(t *testing.T) {
 	if sum.Created+sum.Replaced+sum.Deleted != 0 {
 		t.Errorf("found again: %+v", sum)
 	}
-	for _, call := range s.s.Wrote() { // the marks name the store
+	for _, call := range s.s.Wrote() { // the owner tags name the store
 		if call != "DNS.PatchRecord" {
 			t.Errorf("found again, and %s is made", call)
 		}

@@ -74,7 +74,7 @@ func (s *stage) bindings(prefix string) map[string]map[string]any {
 	return all
 }
 
-// TestWorkersLive: two Workers bound to each other come in one deploy, change, are found without a record and go.
+// TestWorkersLive: two Workers bound to each other come in one deploy, change, are found without state and go.
 func TestWorkersLive(t *testing.T) {
 	s := newStage(t)
 	if sum := s.deploy(twoWorkers("prod")); sum.Created != 7 || sum.Failed+sum.Blocked != 0 {
@@ -105,7 +105,7 @@ func TestWorkersLive(t *testing.T) {
 	if sum := s.deploy(twoWorkers("test")); sum.Created+sum.Replaced+sum.Deleted != 0 {
 		t.Errorf("without a record: %+v", sum)
 	}
-	for _, call := range s.s.Wrote() { // the marks name the store, and nobody remembers the secret
+	for _, call := range s.s.Wrote() { // the owner tags name the store, and nobody remembers the secret
 		if call != "Workers.PatchScriptSetting" && call != "Workers.PatchScriptScriptAndVersionSetting" {
 			t.Errorf("without a record %s is made", call)
 		}

@@ -51,7 +51,7 @@ func operationOf(s reconcile.Step) operation.Operation {
 	return o
 }
 
-// announced settles one generation. Of a live one nothing is changed that the first read did not show.
+// announced reconciles one generation. Of a live one nothing is changed that the first read did not show.
 func (d *driver) announced(ctx context.Context, g *generation, job *reconcile.Job, hooks reconcile.Hooks) (reconcile.Outcome, error) {
 	a := &announcement{}
 	if g == d.live {

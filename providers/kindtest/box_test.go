@@ -131,7 +131,7 @@ func newBoxKind() *boxKind {
 	}
 }
 
-// findBox finds by identity, else by mark.
+// findBox finds by identity, else by owner tag.
 func findBox(ctx context.Context, site boxSite) (b box, err error) {
 	s := shelfOf(site.Cloud)
 	id := site.ID
@@ -200,7 +200,7 @@ func compareBox(d *boxDiff, want BoxProps, live box) {
 		})
 }
 
-// ownTags are those that are no mark.
+// ownTags returns the tags that are no owner tag.
 func ownTags(tags map[string]string) map[string]string {
 	own := maps.Clone(tags)
 	maps.DeleteFunc(own, func(k, _ string) bool { return adopt.IsMark(k) })

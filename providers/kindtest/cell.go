@@ -11,14 +11,14 @@ import (
 	"github.com/athanor-dev/athanor/reconcile/tree"
 )
 
-// cell is one entry of the drift matrix: a thing that is made from a variant, and one path of it that somebody
+// cell is one entry of the drift matrix: an object that is made from a variant, and one path of it that somebody
 // changes.
 type cell struct {
 	leaf    leaf
 	change  string // edit, delete, add
 	variant Variant
 	at      tree.Path
-	// props are what the thing then looks like.
+	// props are how the object then looks.
 	props map[string]any
 }
 
@@ -77,7 +77,7 @@ func (s Suite) deletes(l leaf) []cell {
 	return cells
 }
 
-// adds are the cells in which somebody adds what nobody declared: an entry of a map, and what the thing that Base
+// adds are the cells in which somebody adds what nobody declared: an entry of a map, and what the object that Base
 // declares has not.
 func (s Suite) adds(l leaf) []cell {
 	var cells []cell

@@ -56,8 +56,8 @@ func checkAlone(t T, s Suite) {
 	}
 }
 
-// another looks at the live thing with other props. Known: a look with the same prop changed has read what is there, so that
-// what an earlier look saw is compared.
+// another reads the live object with other props. Known: a read with the same prop changed has read what is there, so
+// that what an earlier look saw is compared.
 func (d *driver) another(props map[string]any, seen reconcile.Look, known bool) (reconcile.Look, error) {
 	if !known {
 		return d.look(props)
@@ -145,7 +145,8 @@ func later() string { return token.Plain.Ref(token.Ref{Address: "upstream", Path
 
 // checkUnknown compares with each text of the props unknown in turn, as a whole and in the midst of other text. Each is
 // looked at as an engine does, once for each place in the props: what is read depends on which of them is unknown, and not on
-// the values of the others. What is on record is also compared as it was seen before, with the other spelling and in each variant.
+// the values of the others. What is in state is also compared as it was seen before, with the other spelling and in
+// each variant.
 func checkUnknown(t T, s Suite) {
 	t.Helper()
 	d, observed := start(t, s), map[tree.Path]bool{}
@@ -216,7 +217,7 @@ func leaves(v any) []tree.Path {
 	return paths
 }
 
-// unknown looks at a generation with one path unknown. Without a record what is seen depends on what is unknown.
+// unknown reads a generation with one path unknown. Without state, what is seen depends on what is unknown.
 func (d *driver) unknown(g *generation, declared map[string]any, path tree.Path, name string, look func(*reconcile.Job) (reconcile.Look, error)) {
 	d.t.Helper()
 	if look == nil {

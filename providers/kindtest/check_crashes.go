@@ -54,9 +54,9 @@ func (l *leg) where() string {
 	return fmt.Sprintf("%s, crash %s call %d", l.name, map[bool]string{false: "before", true: "after"}[l.after], l.at)
 }
 
-// creation cuts the making of a thing, each time in a world of its own, and runs again with the record and without. Once the
-// identity is on record, a thing is found by it after this cut as after the next, and what is left to do is the same as
-// without: from there on the record is always lost, which is harder.
+// creation cuts the creation of an object, each time in a world of its own, and runs again with its state and without.
+// Once the identity is in state, an object is found by it after this cut as after the next, and what is left to do is
+// the same as without: from there on the state is always lost, which is harder.
 func (c *crashes) creation(v Variant) {
 	c.t.Helper()
 	l := &leg{name: "create " + v.Name, to: v.Props, at: 1}
@@ -74,7 +74,7 @@ func (c *crashes) creation(v Variant) {
 			known = d.candidate != nil && d.candidate.identity != ""
 			d.heal(l, l.where())
 			if c.s.Unfindable != "" || l.at == 1 && !l.after {
-				continue // nothing is there and nothing on record, as at first
+				continue // nothing is there and nothing in state, as at first
 			}
 			if d = start(c.t, c.s); !c.cut(d, l) {
 				return
@@ -85,7 +85,7 @@ func (c *crashes) creation(v Variant) {
 	}
 }
 
-// deletion cuts the deletion of a thing, each time in a world of its own.
+// deletion cuts the deletion of an object, each time in a world of its own.
 func (c *crashes) deletion(v Variant) {
 	c.t.Helper()
 	l := &leg{name: "delete", from: v.Props, at: 1}
@@ -104,8 +104,8 @@ func (c *crashes) deletion(v Variant) {
 	}
 }
 
-// thereAndBack cuts the way from one variant to another and the way back in turns. A thing that has healed is as if it had
-// never been cut, so that it goes on from there; one that has not is left behind.
+// thereAndBack cuts the way from one variant to another and the way back in turns. An object that has healed is as if
+// it had never been cut, so that it goes on from there; one that has not is left behind.
 func (c *crashes) thereAndBack(a, b Variant) {
 	c.t.Helper()
 	there := &leg{name: a.Name + " to " + b.Name, from: a.Props, to: b.Props, want: c.wants[b.Name], at: 1}
@@ -122,8 +122,8 @@ func (c *crashes) thereAndBack(a, b Variant) {
 	}
 }
 
-// along goes from one end of a leg to the other, by its next cut while there is one. It reports whether the thing is as it is
-// to be there.
+// along goes from one end of a leg to the other, by its next cut while there is one. It reports whether the object is
+// as it is to be there.
 func (c *crashes) along(d *driver, l *leg) bool {
 	c.t.Helper()
 	if l.calls == nil || l.done {

@@ -7,7 +7,7 @@ import (
 	"github.com/athanor-dev/athanor/reconcile/tree"
 )
 
-// checkDescribed: what is read back of a thing, declared under its own name, differs from it in nothing.
+// checkDescribed checks that what is read back of an object, declared under its own name, differs from it in nothing.
 func checkDescribed(t T, s Suite) {
 	if s.Kind.Spec().Recorded {
 		return // there is nothing to see of it

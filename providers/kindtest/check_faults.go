@@ -69,7 +69,7 @@ func (d *driver) failedLook(class reconcile.Class, at int, without bool) {
 	}
 }
 
-// failedSettle settles with one read denied, in the world as it is before. It returns the world as it is then.
+// failedSettle reconciles with one read denied, in the world as it is before. It returns the world as it is then.
 func (d *driver) failedSettle(at int, before string) (after string) {
 	d.t.Helper()
 	fault := d.s.Fault(reconcile.Denied)

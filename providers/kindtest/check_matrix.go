@@ -8,9 +8,9 @@ import (
 	"github.com/athanor-dev/athanor/reconcile/tree"
 )
 
-// checkMatrix changes every leaf of the props in the world, {edit, delete, add} each, and the whole thing: each
-// change is seen at its own path, one settling repairs it, and a look after that shows nothing. It tells how many of the
-// cells were seen and repaired.
+// checkMatrix changes every leaf of the props in the world, {edit, delete, add} each, and the whole object: each
+// change is seen at its own path, one reconcile repairs it, and a read after that shows nothing. It reports how many of
+// the cells were seen and repaired.
 func checkMatrix(t T, s Suite) {
 	t.Helper()
 	if s.Kind.Spec().Recorded {
@@ -38,7 +38,7 @@ func tell(t T, format string, args ...any) {
 	}
 }
 
-// matrix is one run of the check. Things are made once for each variant and used again as long as they are whole.
+// matrix is one run of the check. Objects are created once for each variant and used again as long as they are whole.
 type matrix struct {
 	t           T
 	s           Suite
@@ -48,7 +48,7 @@ type matrix struct {
 	cells, good int
 }
 
-// thing is a settled thing, and its world as that is then.
+// thing is an object that is as declared, and its world as that is then.
 type thing struct {
 	*driver
 	whole string
@@ -89,7 +89,7 @@ func (m *matrix) leaf(l leaf) {
 	}
 }
 
-// thing is a settled thing of a variant.
+// thing returns an object that is as a variant declares it.
 func (m *matrix) thing(v Variant) *thing {
 	m.t.Helper()
 	if m.things[v.Name] == nil {
@@ -100,7 +100,7 @@ func (m *matrix) thing(v Variant) *thing {
 	return m.things[v.Name]
 }
 
-// by lets the hand at a path make a thing what props say.
+// by lets the mutator of a path make an object what props say.
 func (m *matrix) by(hand tree.Path, d *thing, props map[string]any) {
 	m.t.Helper()
 	value, _ := tree.Get(props, hand)
@@ -136,8 +136,8 @@ func (m *matrix) run(c cell) result {
 	return m.ran[c.String()]
 }
 
-// repaired settles a thing once and expects everything as it was: settling ends with a look that shows no difference,
-// and the world is as it was made. What is not is not used again.
+// repaired reconciles an object once and expects everything as it was: the reconcile ends with a read that shows no
+// difference, and the world is as it was made. An object that is not is not used again.
 func (m *matrix) repaired(d *thing, what string, v Variant, ok bool) result {
 	m.t.Helper()
 	d.must(d.to(v.Props), "%s: repair", what)
@@ -153,7 +153,7 @@ func (m *matrix) repaired(d *thing, what string, v Variant, ok bool) result {
 	return seen
 }
 
-// gone deletes the thing itself.
+// gone deletes the object itself.
 func (m *matrix) gone() {
 	m.t.Helper()
 	m.cells++
@@ -198,7 +198,7 @@ func (m *matrix) open() {
 	}
 }
 
-// left gives a prop to a thing that does not declare it.
+// left gives a prop to an object that does not declare it.
 func (m *matrix) left(path tree.Path) {
 	m.t.Helper()
 	declares := func(v Variant) bool { _, ok := tree.Get(v.Props, path); return ok }

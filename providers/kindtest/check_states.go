@@ -7,7 +7,8 @@ import (
 	"github.com/athanor-dev/athanor/reconcile/tree"
 )
 
-// calm settles what is settled already, in the world as it is then, and fails the check when that writes or changes anything.
+// calm reconciles what is as declared already, in the world as it is then, and fails the check when that writes or
+// changes anything.
 func (d *driver) calm(props map[string]any, before, when string) {
 	d.t.Helper()
 	watch := d.fresh()
@@ -111,7 +112,7 @@ func checkStarts(t T, s Suite) {
 	}
 }
 
-// birth checks that what creation answered is what the thing is: it is stored, and used, before readiness.
+// birth checks that what creation answered is what the object is: it is stored, and used, before readiness.
 func (d *driver) birth() {
 	d.t.Helper()
 	if d.born.identity == "" || d.born.identity != d.live.identity {
@@ -124,7 +125,7 @@ func (d *driver) birth() {
 	}
 }
 
-// checkVariants goes from base to each variant and back. A world that is as it was is gone on with.
+// checkVariants goes from base to each variant and back. A world that is as it was is used again.
 func checkVariants(t T, s Suite) {
 	t.Helper()
 	base := reference(t, s, s.Base, "base")

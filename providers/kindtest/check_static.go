@@ -102,7 +102,7 @@ func checkRoundTrip(t T, s Suite) {
 	}
 }
 
-// lost reports props that were set to something and are gone. A plain field that is set to its zero is unset.
+// lost reports props that were set to something and are missing. A plain field that is set to its zero is unset.
 func lost(t T, v Variant, encoded map[string]any) {
 	t.Helper()
 	for name, value := range v.Props {

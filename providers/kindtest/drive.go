@@ -19,11 +19,11 @@ import (
 
 const (
 	stack, stage, address = "kindtest", "check", "thing"
-	// patience bounds one operation: a kind that never settles fails the check, not the test binary.
+	// patience bounds one operation: a kind that never becomes as declared fails the check, not the test binary.
 	patience = time.Minute
 )
 
-// generation is what the record keeps of one thing.
+// generation is what state keeps of one object.
 type generation struct {
 	slot      int
 	name      string
@@ -72,7 +72,7 @@ func (d *driver) forget() { d.live, d.candidate, d.condemned = nil, nil, nil }
 
 func (d *driver) ctx() context.Context { return reconcile.WithGate(d.t.Context(), d.watch) }
 
-// job is the resource as it is declared and on record. g may be nil: nothing is on record.
+// job is the resource as it is declared and in state. g may be nil: nothing is in state.
 func (d *driver) job(g *generation, props map[string]any) (*reconcile.Job, error) {
 	if g == nil {
 		g = &generation{}
@@ -142,7 +142,7 @@ func derive(info string, n int) []byte {
 	return out[:n]
 }
 
-// look looks at the live thing with these props.
+// look reads the live object with these props.
 func (d *driver) look(props map[string]any) (reconcile.Look, error) {
 	job, err := d.job(d.live, props)
 	if err != nil {
@@ -199,8 +199,8 @@ func (d *driver) intend() {
 	d.candidate.begun = true
 }
 
-// disown condemns a thing that was found without what only the answer to its creation told. One whose name was given goes
-// before the next has it.
+// disown condemns an object that was found without what only the answer to its creation returned. One whose name was
+// given goes before the next has it.
 func (d *driver) disown(props map[string]any) error {
 	job, err := d.job(d.candidate, props)
 	if err != nil {
@@ -229,7 +229,8 @@ func (d *driver) free() int {
 	}
 }
 
-// makeRoom deletes the live thing first when its replacement would have the same, given name, or cannot stand beside it.
+// makeRoom deletes the live object first when its replacement would have the same, given name, or cannot stand beside
+// it.
 func (d *driver) makeRoom(props map[string]any) error {
 	job, err := d.job(&generation{slot: d.free()}, props)
 	if err != nil || !d.s.Kind.Spec().DeleteFirst && (!job.Named || job.Name != d.live.name) {
@@ -239,7 +240,7 @@ func (d *driver) makeRoom(props map[string]any) error {
 	return d.collect()
 }
 
-// settle settles one generation and records the result, unless the run is cut.
+// settle reconciles one generation and keeps the result, unless the run is cut.
 func (d *driver) settle(g *generation, props map[string]any) error {
 	job, err := d.job(g, props)
 	if err != nil {
@@ -320,7 +321,7 @@ func (d *driver) must(err error, doing string, args ...any) {
 	}
 }
 
-// state is the world as one text: the objects, or for a kind without any, the attributes on record.
+// state is the world as one text: the objects, or for a kind without any, the attributes in state.
 func (d *driver) state() string {
 	text, _ := d.seen()
 	return text

@@ -7,18 +7,18 @@ import (
 	"github.com/athanor-dev/athanor/reconcile/tree"
 )
 
-// Hand changes a thing in the world as somebody else would: with the cloud's own client or in the file system,
+// Hand changes an object in the world as somebody else would: with the cloud's own client or in the file system,
 // never through the kind. It makes whatever lies at its path as to says, and leaves the rest alone.
 type Hand func(t T, w World, to Edited)
 
-// Edited is what a hand makes of a thing.
+// Edited is what a hand makes of an object.
 type Edited struct {
-	// Attrs are the thing's attributes.
+	// Attrs are the object's attributes.
 	Attrs map[string]any
-	// Props are what one would declare of the thing as it is to be.
+	// Props are what one would declare of the object as it is to be.
 	Props map[string]any
 	// Value is what Props hold at the hand's path: nil when it is to have none, or, for the hand at "", when the
-	// thing is to be gone.
+	// object is to be deleted.
 	Value any
 }
 

@@ -8,8 +8,8 @@ import (
 )
 
 // Job is a resource as an engine declares it, for tests of what is special about a kind: in the first generation of the stage
-// test of a stack shop, with the name that the author gives, else one made of these. It is on record when last is set; without
-// props it is what a deletion gets.
+// test of a stack shop, with the name that the author gives, else one made of these. It is in state when last is set;
+// without props it is what a deletion gets.
 func Job(t *testing.T, kind reconcile.Any, cloud reconcile.Cloud, address string, props map[string]any, last *reconcile.Outcome) *reconcile.Job {
 	t.Helper()
 	place, err := cloud.Place(t.Context())

@@ -54,8 +54,8 @@ type Suite struct {
 	// differs from Base is also changed alone, where that is valid.
 	Variants []Variant
 	// Hands change the world behind the kind's back, by the path that each writes with everything below it: from them and
-	// the variants the drift matrix is made. The one at "" deletes the thing. Required, unless the kind is kept in the
-	// record alone.
+	// the variants the drift matrix is made. The one at "" deletes the object. Required, unless the kind is kept in
+	// state alone.
 	Hands map[tree.Path]Hand
 	// Others are values for a leaf (with * for elements and entries) that a hand can write, where those of the
 	// variants and those that its type suggests are no good.
@@ -77,24 +77,24 @@ type Suite struct {
 	Silent, Steady map[tree.Path]string
 	// Alias are the paths at which a prop's differences show, where that is not its own.
 	Alias map[tree.Path]tree.Path
-	// Unreadable are paths whose values looking does not tell, each with the reason: nobody can write down from the
-	// thing how it is made there.
+	// Unreadable are paths whose values a read does not return, each with the reason: nobody can write down from the
+	// object how it is made there.
 	Unreadable map[tree.Path]string
 	// Own are attributes that each making has others of, such as generated names, of a kind that is kept in the record
 	// alone: they are left out where two makings are compared.
 	Own []string
-	// Rewritten is the reason why a thing that is found without a record is written to once more (a secret that nobody can
-	// read), "" when nothing is.
+	// Rewritten is the reason why an object that is found without its state is written to once more (a secret that
+	// nobody can read), "" when nothing is.
 	Rewritten string
-	// Forgotten are attributes that only the record tells, each with the reason: what a thing was before it was ours.
+	// Forgotten are attributes that only state holds, each with the reason: what an object was before it was ours.
 	Forgotten map[string]string
-	// Unfindable is the reason why a thing cannot be found without a record, "" when it can.
+	// Unfindable is the reason why an object cannot be found without its state, "" when it can.
 	Unfindable string
-	// Unanswered is the error with which a thing that is Unfindable refuses to go on where its creation was begun and nothing says
-	// whether that happened: a second one is not made in silence. Nil: it goes on.
+	// Unanswered is the error with which an object that is Unfindable refuses to go on where its creation was begun and
+	// nothing says whether that happened: a second one is not made in silence. Nil: it goes on.
 	Unanswered error
-	// Lingers is the reason why a deleted thing is still seen for a while (a deletion that is only scheduled),
-	// "" when it is gone at once. Objects must not list it.
+	// Lingers is the reason why a deleted object is still seen for a while (a deletion that is only scheduled),
+	// "" when it disappears at once. Objects must not list it.
 	Lingers string
 
 	shared *shared // what the checks of one run find once; nil: each finds it anew
@@ -110,13 +110,13 @@ type Variant struct {
 type Edit struct {
 	// Path is where the difference is to be seen, and nowhere else.
 	Path tree.Path
-	// From names the variant that the thing is made from; "" is Base.
+	// From names the variant that the object is made from; "" is Base.
 	From string
-	// Do makes the change; attrs are the thing's attributes.
+	// Do makes the change; attrs are the object's attributes.
 	Do func(t T, w World, attrs map[string]any)
 }
 
-// World is where one kind's things are made.
+// World is where one kind's objects are made.
 type World struct {
 	Cloud reconcile.Cloud
 	// Dir is the stack's directory.
@@ -124,7 +124,7 @@ type World struct {
 	// Dev is the session of a kind that lives in one alone.
 	Dev *reconcile.Dev
 	// Objects lists every object that exists, found without the kind, each as a tree of all its managed
-	// aspects. What differs between two makings of the same thing is left out: ids, times, generated names.
+	// aspects. What differs between two makings of the same object is left out: ids, times, generated names.
 	Objects func() []any
 	// End ends a world that takes much, such as a session with a runtime, once no check needs it. Nil: nothing does before the test ends.
 	End func()

@@ -368,7 +368,7 @@ func TestFlawsAreCaught(t *testing.T) {
 			k := newBoxKind()
 			f.spoil(k)
 			var all map[string][]string
-			synctest.Test(t, func(t *testing.T) { all = failures(t, boxSuite(k)) }) // a kind that never settles waits in no time
+			synctest.Test(t, func(t *testing.T) { all = failures(t, boxSuite(k)) }) // a kind that never becomes as declared waits in no time
 			for check, said := range all {
 				if strings.HasPrefix(check, f.check) && strings.Contains(strings.Join(said, "\n"), f.says) {
 					return

@@ -16,7 +16,7 @@ func toldOnce(k *boxKind) {
 	k.Attrs = func(b box) Box { return Box{ID: b.ID} }
 }
 
-// TestToldOnce: a kind whose things are of no use without their record is sound when they are replaced.
+// TestToldOnce: a kind whose objects are of no use without their state is sound when they are replaced.
 func TestToldOnce(t *testing.T) {
 	t.Parallel()
 	k := newBoxKind()
@@ -26,7 +26,7 @@ func TestToldOnce(t *testing.T) {
 	kindtest.Run(t, s)
 }
 
-// TestLostRecords: what a lost record costs is a failure of the check, unless the suite says why it is so.
+// TestLostRecords checks that what a lost state costs is a failure of the check, unless the suite says why it is so.
 func TestLostRecords(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

@@ -19,7 +19,7 @@ func (s Suite) Shared() Suite {
 	return s
 }
 
-// reference is the world as it is after these props were settled in a fresh one.
+// reference is the world as it is after these props were reconciled in a fresh one.
 func reference(t T, s Suite, props map[string]any, name string) string {
 	t.Helper()
 	key := string(tree.Canonical(props))

@@ -113,6 +113,33 @@ func TestCommandFails(t *testing.T) {
 	}
 }
 
+// TestCommandWithoutPackages: a command of a project whose packages are not installed fails with the command that installs them, and no other
+// command does.
+func TestCommandWithoutPackages(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, commandKind.Erase())
+	fails := map[string]any{"run": "echo vite: not found >&2; exit 127", "dir": "web"}
+	hints := func() string {
+		_, err := b.settle(fails)
+		if err == nil {
+			t.Fatal("the command succeeds")
+		}
+		return strings.Join(reconcile.Hints(err), "\n")
+	}
+	b.write("web/main.js", "")
+	if got := hints(); got != "" {
+		t.Errorf("a folder without packages: %q", got)
+	}
+	b.write("web/package.json", "{}")
+	if got, want := hints(), "npm install --prefix "+b.at("web")+", "; !strings.HasPrefix(got, want) {
+		t.Errorf("the hint is %q, want %q…", got, want)
+	}
+	b.write("node_modules/vite/package.json", "{}")
+	if got := hints(); got != "" {
+		t.Errorf("packages that are installed above: %q", got)
+	}
+}
+
 func TestCommandUndo(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, commandKind.Erase())
@@ -121,7 +148,7 @@ func TestCommandUndo(t *testing.T) {
 	if err := b.delete(); err != nil || b.exists("made") {
 		t.Errorf("undo: %v", err)
 	}
-	// What cannot be undone is not gone, whatever the reason reads like.
+	// What cannot be undone is not deleted, whatever the reason reads like.
 	for _, undo := range []any{"exit 1", []any{"no-such-program-here"}} {
 		b.must(map[string]any{"run": "true", "undo": undo})
 		failed, ok := errors.AsType[*CommandError](b.delete())

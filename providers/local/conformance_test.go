@@ -102,7 +102,7 @@ func disk(single bool) func(t kindtest.T) kindtest.World {
 	}
 }
 
-// at is where a name below the thing lies.
+// at returns the path of a name below the object.
 func at(w kindtest.World, to kindtest.Edited, name string) string {
 	return filepath.Join(w.Dir, to.Attrs["path"].(string), name)
 }
@@ -139,7 +139,7 @@ func setFileMode(t kindtest.T, path string, mode fs.FileMode) {
 	}
 }
 
-// removeAll takes the thing away.
+// removeAll takes the object away.
 func removeAll(t kindtest.T, w kindtest.World, to kindtest.Edited) {
 	t.Helper()
 	if err := os.RemoveAll(at(w, to, "")); err != nil {

@@ -284,7 +284,7 @@ func scan(ctx context.Context, from string) (map[string]reconcile.Asset, error) 
 	return assets, err
 }
 
-// assetAt is the asset of one thing in a source; a folder that is not empty has none.
+// assetAt returns the asset of one entry of a source; a folder that is not empty has none.
 func assetAt(ctx context.Context, file, name string, d fs.DirEntry) (string, reconcile.Asset, error) {
 	if d.IsDir() {
 		inside, err := os.ReadDir(file)

@@ -167,7 +167,7 @@ func assetOf(ctx context.Context, path string) (reconcile.Asset, error) {
 	return reconcile.Asset{Digest: s.sum, Path: abs, Size: s.size}, err
 }
 
-// filePath is where the file of a site lies: where it was recorded, else where it is wanted.
+// filePath returns where the file of a site lies: where state says, else where it is wanted.
 func filePath(site fileSite) string {
 	if site.Last != nil {
 		return site.Last.Path

@@ -43,7 +43,7 @@ func openCommand(ctx context.Context, nonce string, c *exec.Cmd) (*commandGroup,
 // leave ends the keeper alone: what the command has left running on purpose goes on.
 func (g *commandGroup) leave() {
 	g.keeper.Process.Kill() //nolint:errcheck // it may have been killed with its group
-	g.told.Close()          //nolint:errcheck // its reader is gone
+	g.told.Close()          //nolint:errcheck // its reader has ended
 	g.keeper.Wait()         //nolint:errcheck // it was killed
 	unlockCommand(g.lock)   //nolint:errcheck // what stays in the temporary folder holds nothing
 }

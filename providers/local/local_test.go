@@ -50,7 +50,7 @@ func (b *bench) job(props map[string]any) (*reconcile.Job, error) {
 	return job, b.kind.Prepare(b.t.Context(), job, reconcile.Workspace{Dir: b.dir})
 }
 
-// settle makes the world match and keeps the record.
+// settle makes the world match and keeps the state.
 func (b *bench) settle(props map[string]any) (reconcile.Outcome, error) {
 	return b.settleIn(b.t.Context(), props)
 }
@@ -121,7 +121,7 @@ func TestFileIsLeftAloneWhenEqual(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b.last = nil // equal bytes and mode are ours without a record too
+	b.last = nil // equal bytes and mode are ours without state too
 	if out := b.must(props); out.Created || len(out.Changed) > 0 {
 		t.Errorf("an equal file was written: %+v", out)
 	}

@@ -288,7 +288,8 @@ func (c *child) attrs() Process {
 	return out
 }
 
-// print takes one line that it wrote: for the log, the screen, and whoever waits for it, who then finds it in the log.
+// print takes one line that it wrote: for the log, the screen, and code that waits for it, which then finds it in the
+// log.
 func (c *child) print(source, text string, cut int) {
 	defer c.waiting.line(text)
 	text = c.def.mask(text)

@@ -35,13 +35,13 @@ func seeProcesses(t kindtest.T, dir string) []seenProcess {
 	for _, proc := range dirs {
 		at, err := os.Readlink(proc + "/cwd")
 		if err != nil || at != dir && !strings.HasPrefix(at, dir+"/") {
-			continue // elsewhere, another user's, or gone
+			continue // elsewhere, another user's, or ended
 		}
 		environ, errEnv := os.ReadFile(proc + "/environ")
 		line, errLine := os.ReadFile(proc + "/cmdline")
 		stat, errStat := os.ReadFile(proc + "/stat")
 		if errEnv != nil || errLine != nil || errStat != nil || len(line) == 0 {
-			continue // gone meanwhile
+			continue // ended meanwhile
 		}
 		fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
 		p := seenProcess{

@@ -14,9 +14,9 @@ import (
 )
 
 // keeper leads a process group. It holds the group's number, so that nothing else is ever reached under it, and waits for
-// one thing alone: that whoever began the group is gone, however that came. Then it ends the group in good order, and
-// itself last. Its arguments are the signal and the patience in tenths of a second; what it reads first is the id of the
-// process that the group is about.
+// one event alone: the end of the process that began the group, however that came. Then it ends the group in good
+// order, and itself last. Its arguments are the signal and the patience in tenths of a second; what it reads first is
+// the id of the process that the group is about.
 const keeper = `trap '' TERM INT HUP QUIT USR1 USR2 TSTP TTIN TTOU
 read -r leader
 read -r end
@@ -65,13 +65,13 @@ func (g *group) tell(leader *os.Process) {
 
 // signal goes to all of the group. The keeper ignores what can be ignored. Its number is ours until close has reaped it.
 func (g *group) signal(s syscall.Signal) {
-	syscall.Kill(-g.birth.PID, s) //nolint:errcheck // who is gone already is none of those who must go
+	syscall.Kill(-g.birth.PID, s) //nolint:errcheck // a process that has ended already is none of those that must end
 }
 
 // close kills what is left of the group.
 func (g *group) close() {
 	g.signal(syscall.SIGKILL)
-	g.told.Close()  //nolint:errcheck // its reader is gone
+	g.told.Close()  //nolint:errcheck // its reader has ended
 	g.keeper.Wait() //nolint:errcheck // it was killed
 }
 
@@ -105,7 +105,7 @@ func signalName(s syscall.Signal) string {
 }
 
 // endGroup ends a group that somebody else has begun, as long as it is the very one: its keeper is alive, which holds the
-// number meanwhile. It returns when the keeper is gone.
+// number meanwhile. It returns when the keeper has ended.
 func endGroup(ctx context.Context, keeper, leader birth, stop syscall.Signal, grace time.Duration) error {
 	if !keeper.alive() {
 		return nil

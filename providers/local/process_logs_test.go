@@ -81,7 +81,7 @@ func TestProcessLogComesBeforeReadiness(t *testing.T) {
 	}
 }
 
-// Whoever follows sees every line once, over the turn of the log too.
+// A follower sees every line once, over the turn of the log too.
 func TestProcessLogIsFollowed(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

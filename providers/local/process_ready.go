@@ -189,8 +189,8 @@ func taken(port int) bool {
 	return false
 }
 
-// Free ports are chosen below those that systems give to whoever asks for any, for each connection too: such a one could be gone
-// before the process listens, or in the next session.
+// Free ports are chosen below those that systems give to callers that ask for any, for each connection too: such a one
+// could be taken before the process listens, or in the next session.
 const firstFree, freePorts = 20000, 10000
 
 func portTaken(port int) error { return fmt.Errorf("port %d: %w", port, syscall.EADDRINUSE) }

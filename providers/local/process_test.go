@@ -285,7 +285,7 @@ func TestProcessProps(t *testing.T) {
 	}
 }
 
-// Whoever ends a session without a word takes its processes along.
+// A session that ends without a word takes its processes along.
 func TestProcessEndsWhenItsSessionIsKilled(t *testing.T) {
 	t.Parallel()
 	y := newYard(t)

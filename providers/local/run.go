@@ -6,9 +6,11 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"time"
 
+	"github.com/athanor-dev/athanor/reconcile"
 	"github.com/athanor-dev/athanor/reconcile/token"
 )
 
@@ -104,8 +106,32 @@ func run(ctx context.Context, p execution) (Command, error) {
 		failed.Err = context.Cause(ctx)
 	case ended && exit.Exited():
 		failed.Code, failed.Err = exit.ExitCode(), nil
+		if needsPackages(p.dir) {
+			return Command{}, reconcile.WithHint(failed, "npm install --prefix %s, if it needs the packages of package.json: they are not installed", p.dir)
+		}
 	}
 	return Command{}, failed
+}
+
+// needsPackages reports a folder with a package.json for which no package is installed, there or above, in the way of npm or of Yarn.
+func needsPackages(dir string) bool {
+	is := func(path ...string) bool {
+		_, err := os.Stat(filepath.Join(path...))
+		return err == nil
+	}
+	if !is(dir, "package.json") {
+		return false
+	}
+	at, err := filepath.Abs(dir)
+	for ; err == nil; at = filepath.Dir(at) {
+		if is(at, "node_modules") || is(at, ".pnp.cjs") {
+			return false
+		}
+		if at == filepath.Dir(at) {
+			break
+		}
+	}
+	return err == nil
 }
 
 // masked is what was kept, as text, without secrets. Where the beginning was cut off it may be the rest of a

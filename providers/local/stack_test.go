@@ -141,8 +141,8 @@ func (s *stage) destroy() {
 	s.apply(p)
 }
 
-// Without a record equal files are ours, and values are derived again.
-func TestLostRecordIsFoundAgain(t *testing.T) {
+// Without state equal files are ours, and values are derived again.
+func TestLostStateIsFoundAgain(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
 	program := func(page string) athanor.Program {

@@ -17,7 +17,7 @@ type supervisor struct {
 
 func newSupervisor() *supervisor { return &supervisor{} }
 
-// find is the process that was recorded with this birth. One whose address changed since goes by the new one.
+// find returns the process that state holds with this birth. One whose address changed since goes by the new one.
 func (s *supervisor) find(address string, b birth) *child {
 	s.mu.Lock()
 	defer s.mu.Unlock()

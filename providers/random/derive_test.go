@@ -25,7 +25,7 @@ func keyed(key string) derive {
 	}
 }
 
-// The values of a key are fixed for good: a change here would give every stage without a record new passwords.
+// The values of a key are fixed for good: a change here would give every stage without state new passwords.
 func TestValuesStay(t *testing.T) {
 	t.Parallel()
 	id, err := createID(t.Context(), kind.Site[IDProps, ID]{Want: idKind.WithDefaults(IDProps{Prefix: "p-"}), Derive: keyed("key")})

@@ -84,7 +84,7 @@ func (b *bad) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Grpc-Status", "12")
 		return // it is none of the protocol's, and may be answered before or after a folder is known
 	}
-	if f, err := os.OpenFile(b.file("calls.log"), os.O_APPEND|os.O_WRONLY, 0); err == nil && b.dir != "" { // whoever counts them makes it
+	if f, err := os.OpenFile(b.file("calls.log"), os.O_APPEND|os.O_WRONLY, 0); err == nil && b.dir != "" { // the test that counts them makes it
 		_, _ = fmt.Fprintln(f, call)
 		_ = f.Close()
 	}
@@ -363,7 +363,7 @@ func (w *badWorld) settle(ctx context.Context, typ, name string, props map[strin
 	return w.settleKeeping(ctx, typ, name, props, w.kept)
 }
 
-// settleKeeping is settle for one of many goroutines: what it keeps is its own.
+// settleKeeping reconciles in one of many goroutines: what it keeps is its own.
 func (w *badWorld) settleKeeping(ctx context.Context, typ, name string, props map[string]any, kept map[string]map[string]any) (reconcile.Outcome, error) {
 	w.t.Helper()
 	k, job := w.job(typ, name, props)
@@ -751,7 +751,7 @@ func TestKilled(t *testing.T) {
 }
 
 // TestProcessIsReplaced is about providers that grow with each call, as most do: after some calls another process answers, those that are under
-// way are answered by the old one, which ends then, and what was begun with one is gone on with by the next.
+// way are answered by the old one, which ends then, and what was begun with one is continued by the next.
 func TestProcessIsReplaced(t *testing.T) {
 	t.Parallel()
 	set := newProviders()

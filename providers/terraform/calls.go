@@ -415,8 +415,8 @@ func (p *program) apply(ctx context.Context, pl *planned) (seen, error) {
 		request.PlannedState = pl.answer.PlannedState
 	}
 	var answer tfplugin.ApplyResourceChange_Response
-	// The answer is waited for: the object may be written while nobody listens. Whoever cancels does not want to wait any more, and then
-	// the provider goes too; a time that is over ends the waiting alone.
+	// The answer is waited for: the object may be written while nobody listens. A caller that cancels does not want to
+	// wait any more, and then the provider goes too; a time that is over ends the waiting alone.
 	w, err := p.entered()
 	if err != nil {
 		return pl.prior, p.ofProvider(fmt.Errorf("ApplyResourceChange: %w", err))

@@ -492,7 +492,7 @@ func (k *kind) validIn(last *attributes) []byte {
 	}
 	have, err := k.packing.keptOf(*last)
 	if err != nil || have == nil || have.Object == nil {
-		return nil // whoever reads it tells
+		return nil // its reader says so
 	}
 	return have.Object.Valid
 }

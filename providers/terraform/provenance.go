@@ -34,7 +34,7 @@ func (p provenance) version() string {
 	}
 	lock, err := install.ReadLock(p.installer.Folder)
 	if err != nil {
-		return "" // whoever starts it is told
+		return "" // the process that starts it is told
 	}
 	return lock.Providers[p.source.String()].Version
 }

@@ -82,8 +82,8 @@ func isWhole(want attributes) bool {
 	return whole
 }
 
-// owner says that a file with the content that is declared is ours, whoever wrote it, as is a grant of the privileges that are declared. For all
-// other types state alone says it.
+// owner says that a file with the content that is declared is ours, whatever wrote it, as is a grant of the privileges
+// that are declared. For all other types state alone says it.
 func (k *kind) owner() contract.Ownership[attributes, *live] {
 	if isFile(k.Name) || ways()[k.Name].content {
 		return contract.OwnedByContent[attributes, *live]{}

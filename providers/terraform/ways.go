@@ -21,7 +21,7 @@ type way struct {
 	id string
 	// seeded: the provider is asked to read what it would create, under this id. Its import says absent of what exists, or there is none.
 	seeded bool
-	// content: an object that equals the declaration is ours, whoever made it. Another one is refused.
+	// content: an object that equals the declaration is ours, whatever made it. Another one is refused.
 	content bool
 	// empty is an attribute that is empty where nothing exists: the provider never says absent.
 	empty string

@@ -58,7 +58,8 @@ func (w *worker) enter() bool {
 	return true
 }
 
-// leave says that a call was answered. Whoever has the last answer of a worker whose place another one took ends it.
+// leave says that a call was answered. The caller with the last answer of a worker whose place another one took ends
+// it.
 func (w *worker) leave() {
 	w.mu.Lock()
 	w.pending--

@@ -21,14 +21,15 @@ func (a Answer) write(w http.ResponseWriter) {
 // outsiderHeader tells the proxy that a call is not the tested code's.
 const outsiderHeader = "X-Wiretest-Outsider"
 
-// FromOutside reports whether a request is marked as somebody else's. It is for what stands before the proxy.
+// FromOutside reports whether a request carries the header of somebody else's calls. It is for what stands before the
+// proxy.
 func FromOutside(r *http.Request) bool { return r.Header.Get(outsiderHeader) != "" }
 
-// Outsider marks calls as somebody else's, which are neither recorded nor broken. It stands below the client, hence
+// Outsider sends calls as somebody else's, which are neither recorded nor broken. It stands below the client, hence
 // after signing.
 type Outsider struct{ Next http.RoundTripper }
 
-// RoundTrip sends a marked copy of the request.
+// RoundTrip sends a copy of the request with the header of somebody else's calls.
 func (o Outsider) RoundTrip(r *http.Request) (*http.Response, error) {
 	r = r.Clone(r.Context())
 	r.Header.Set(outsiderHeader, "true")

@@ -124,7 +124,7 @@ func (a *Armed) Fired() int {
 	return a.fired
 }
 
-// Release lets go what [Hold] and [HoldAnswer] keep, now and later. The end of
+// Release releases what [Hold] and [HoldAnswer] keep, now and later. The end of
 // the test breaks the connections of what is still kept.
 func (a *Armed) Release() { a.once.Do(func() { close(a.released) }) }
 

@@ -38,11 +38,11 @@ type Proxy struct {
 // New is a proxy before a cloud, until it is closed.
 func New(cloud Cloud) *Proxy {
 	life, end := context.WithCancel(context.Background())
-	life.Done() // its channel belongs to no bubble of testing/synctest, whoever waits for it first
+	life.Done() // its channel belongs to no bubble of testing/synctest, in whichever goroutine first waits for it
 	return &Proxy{cloud: cloud, life: life, end: end, answers: map[string]Answer{}}
 }
 
-// Close lets go of the calls that faults hold.
+// Close releases the calls that faults hold.
 func (p *Proxy) Close() { p.end() }
 
 // Inject arms a fault. A pattern that cannot be read or an unknown kind panics:
@@ -202,7 +202,7 @@ func (p *Proxy) settle(change func()) {
 	change()
 }
 
-// key is the same for two requests that ask for the same thing.
+// key is the same for two requests that ask for the same object.
 func (c Call) key() string {
 	return strings.Join([]string{c.Account, c.Region, c.Name(), c.Method, c.URI, string(c.Body)}, "\x00")
 }

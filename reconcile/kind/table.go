@@ -73,7 +73,7 @@ func (t *Table[P]) Validate() error { _, err := t.load(); return err }
 func (t *Table[P]) rows() []*row {
 	rows, err := t.load()
 	if err != nil {
-		panic("kind: " + err.Error()) // whoever registers the kind has been told
+		panic("kind: " + err.Error()) // the code that registers the kind has been told
 	}
 	return rows
 }

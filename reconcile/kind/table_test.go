@@ -18,7 +18,7 @@ import (
 	"github.com/athanor-dev/athanor/reconcile/tree"
 )
 
-// BoxProps have one prop for each thing that a table can say.
+// BoxProps have one prop for each statement that a table can make.
 type BoxProps struct {
 	// Name of the box.
 	Name string

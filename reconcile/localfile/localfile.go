@@ -2,7 +2,7 @@
 //
 // It knows the folders that a stack may read, and it resolves symbolic links when it opens a file, so that a link which
 // is changed after a check leads nowhere else. It does not know stacks, kinds or permissions: the command puts the
-// [Bounds] into the context, and whoever reads a path from a stack opens it here.
+// [Bounds] into the context, and code that reads a path from a stack opens it here.
 package localfile
 
 import (

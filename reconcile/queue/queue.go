@@ -1,4 +1,5 @@
-// Package queue orders those who wait for the same thing: the most urgent goes first, and the earlier of two equals.
+// Package queue orders callers that wait for the same resource: the most urgent goes first, and the earlier of two
+// equals.
 //
 // It knows priorities. It does not know what is waited for, keeps no clock and takes no lock: its owner does.
 package queue

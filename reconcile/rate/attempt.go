@@ -55,7 +55,7 @@ func (l *Limiter) Through(ctx context.Context, call reconcile.Call, a Attempt) e
 			return err
 		}
 		if a.Again != nil && a.Again() != nil {
-			return err // whoever has the content makes it again
+			return err // the code that has the content makes it again
 		}
 		refused = err
 	}

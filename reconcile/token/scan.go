@@ -60,7 +60,7 @@ func literal(s string) (bool, error) {
 	return true, trace(s, 0)
 }
 
-// token reads the token whose opening bracket, mark, stands at s[at].
+// token reads the token whose opening bracket stands at s[at].
 func token(s string, at int, mark string, read func(body string) (*Expr, bool)) (*Expr, int, error) {
 	inside := at + len(mark)
 	end, closer := nextBracket(s, inside)

@@ -19,7 +19,7 @@ type Step struct {
 	Key string
 	// Index is the place in a list, from 0; -1 for a key or a wildcard.
 	Index int
-	// Any marks a wildcard.
+	// Any says that this is a wildcard.
 	Any bool
 }
 

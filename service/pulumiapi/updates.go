@@ -178,7 +178,7 @@ func (a *API) start(c *call) (any, error) {
 	case doc.Result != "" || doc.Started.IsZero() && a.service.Now().Sub(doc.Created) > unstarted:
 		return nil, refuse(http.StatusConflict, "Conflict: the update has ended")
 	}
-	// Whoever reads the store cannot compute it: the secret of the API token is not there.
+	// A reader of the store cannot compute it: the secret of the API token is not there.
 	nonce := sha256.Sum256([]byte("athanor pulumi update " + c.update + " " + c.secret))
 	token := c.by.RunToken(c.id.stage(), c.update, nonce[:])
 	hash := sha256.Sum256([]byte(token))

@@ -61,7 +61,7 @@ func safeID(id string) string {
 	return id
 }
 
-// lockInfo is what these tools send with a lock, and show to whoever finds it.
+// lockInfo is what these tools send with a lock, and show to the user who finds it.
 type lockInfo struct {
 	ID        string    `json:"ID"`
 	Operation string    `json:"Operation"`

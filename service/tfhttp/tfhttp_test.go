@@ -80,7 +80,7 @@ func lock(id string) string {
 	return string(data)
 }
 
-// TestBackend: a state is written under its lock alone, and whoever finds a lock is told whose it is.
+// TestBackend: a state is written under its lock alone, and a user who finds a lock is told whose it is.
 func TestBackend(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)

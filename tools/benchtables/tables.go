@@ -379,8 +379,8 @@ const (
 	closes = "<!-- end -->"
 )
 
-// replace puts each table between the marks of its section. A section that the file does not have is an error: its numbers
-// would be lost.
+// replace puts each table between the comments that frame its section. A section that the file does not have is an
+// error: its numbers would be lost.
 func replace(text string, tables map[string]string) (string, error) {
 	for section, table := range tables {
 		open := opens + section + " -->\n"

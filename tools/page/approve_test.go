@@ -23,7 +23,7 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// newProvider starts an OpenID provider at which whoever comes is u-bob.
+// newProvider starts an OpenID provider that believes every user to be u-bob.
 func newProvider(t *testing.T) string {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -79,7 +79,8 @@ func newProvider(t *testing.T) string {
 // serve starts athanor serve with the store of the project, and returns its URL.
 func (p *project) serve(issuer string) string {
 	p.t.Helper()
-	// The URL of the service stands in its settings. The port lies below those that a system gives to whoever asks for any.
+	// The URL of the service stands in its settings. The port lies below those that a system gives to callers that ask
+	// for any.
 	address := fmt.Sprint("127.0.0.1:", 20000+os.Getpid()%10000)
 	settings, _ := json.Marshal(map[string]any{"audience": "http://" + address, "issuers": []any{map[string]any{
 		"issuer": issuer, "clientId": "athanor", "rules": []any{map[string]any{"claims": map[string]string{"sub": "u-*"}, "role": "deployer", "on": "*/*"}},

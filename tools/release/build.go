@@ -56,7 +56,8 @@ func export(ctx context.Context, root, commit, dir string) error {
 
 // build compiles a package for a target.
 func (b builder) build(ctx context.Context, r release, t target, pkg, out string) error {
-	env := []string{"CGO_ENABLED=0", "GOFLAGS=", "GOWORK=off", "GOOS=" + t.os, "GOARCH=" + t.arch, "GOAMD64=v1", "GOARM64=v8.0"}
+	// An empty GOFLAGS would leave the user's own, which `go env -w` has set.
+	env := []string{"CGO_ENABLED=0", "GOFLAGS=-mod=readonly", "GOWORK=off", "GOOS=" + t.os, "GOARCH=" + t.arch, "GOAMD64=v1", "GOARM64=v8.0"}
 	if b.cache != "" {
 		env = append(env, "GOCACHE="+b.cache)
 	}

@@ -25,7 +25,7 @@ type debian struct {
 	data         []byte
 }
 
-// version is the number as dpkg orders it: what comes before a release is marked by a tilde.
+// version is the number as dpkg orders it: a tilde stands before the part that names a version before the release.
 func (d debian) version() string { return strings.Replace(d.number, "-", "~", 1) }
 
 func (d debian) name() string {

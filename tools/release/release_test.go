@@ -341,16 +341,23 @@ func TestDescribe(t *testing.T) {
 	}
 }
 
-// TestBuiltAlike: two checkouts in different folders give equal binaries, which know their version; a difference is found.
+// TestBuiltAlike: two checkouts in different folders give equal binaries, which know their version; a difference is found. What the user has set
+// by `go env -w` changes nothing.
 func TestBuiltAlike(t *testing.T) {
 	const program = "package main\n\nvar version, commit, date string\n\nfunc main() { println(version, commit, date) }\n"
+	const own = "//go:build own\n\npackage main\n\nfunc init() { println(\"own\") }\n"
 	root := t.TempDir()
+	settings := filepath.Join(root, "env")
+	if err := os.WriteFile(settings, []byte("GOFLAGS=-tags=own\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("GOENV", settings)
 	builders := []builder{{dir: filepath.Join(root, "1")}, {dir: filepath.Join(root, "far", "2"), cache: filepath.Join(root, "cache")}, {dir: filepath.Join(root, "third")}}
 	write := func(b builder, text string) {
 		if err := os.MkdirAll(b.dir, 0o700); err != nil {
 			t.Fatal(err)
 		}
-		for name, text := range map[string]string{"main.go": text, "go.mod": "module example.com/x\n\ngo 1.26\n"} {
+		for name, text := range map[string]string{"main.go": text, "own.go": own, "go.mod": "module example.com/x\n\ngo 1.26\n"} {
 			if err := os.WriteFile(filepath.Join(b.dir, name), []byte(text), 0o600); err != nil {
 				t.Fatal(err)
 			}

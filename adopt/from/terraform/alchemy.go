@@ -180,7 +180,8 @@ type alchemyReader struct {
 	files    map[string]string // files by quoted addresses
 }
 
-// letGo are the commands that make Alchemy forget what is adopted: a state that is gone is of no resource that it would delete.
+// letGo lists the commands that remove what is adopted from Alchemy's state. A missing state holds no resource that
+// Alchemy would delete.
 func (r *alchemyReader) letGo(objects []string) []string {
 	var all []string
 	for _, address := range objects {

@@ -329,8 +329,8 @@ func (c *composing) means(o *object, prop, value string) (known, bool) {
 	return first, true
 }
 
-// mayName reports whether a prop can mean an attribute of an object by a value that other things have too: DBName is not the
-// name of a DBSubnetGroup.
+// mayName reports whether a prop can mean an attribute of an object by a value that other objects have too: DBName is
+// not the name of a DBSubnetGroup.
 func mayName(prop string, k known) bool {
 	p := norm(prop)
 	if !strings.HasSuffix(p, "name") {

@@ -128,7 +128,7 @@ func (w *wanted) folders() []string {
 func (w *wanted) walk(tree, dir string, visit func(string)) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
-		return // it is no folder, or gone again
+		return // it is no folder, or deleted again
 	}
 	visit(dir)
 	for _, e := range entries {

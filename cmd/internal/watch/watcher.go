@@ -104,7 +104,7 @@ func (w *Watcher) sync() error {
 		switch err := w.notify.Add(dir); {
 		case err == nil:
 			w.folders[dir] = true
-		case !errors.Is(err, os.ErrNotExist): // gone again: its own folder tells when it comes back
+		case !errors.Is(err, os.ErrNotExist): // deleted again: its own folder tells when it comes back
 			errs = append(errs, fmt.Errorf("watch %s: %w", dir, watchError(err)))
 		}
 	}
@@ -112,7 +112,7 @@ func (w *Watcher) sync() error {
 		if wants[dir] {
 			return false
 		}
-		_ = w.notify.Remove(dir) // it may be gone
+		_ = w.notify.Remove(dir) // it may be deleted
 		return true
 	})
 	return errors.Join(errs...)

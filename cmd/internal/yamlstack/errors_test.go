@@ -62,6 +62,7 @@ func TestMistakes(t *testing.T) {
 		{"open", "stack: s\nresources:\n  a: {kind: test.Queue, props: {name: 'x ${a.arn'}}\n", `3:42: a: ${ without } → a literal ${ is written $${`},
 		{"list in text", "stack: s\nconfig: {z: {default: [a]}}\nresources:\n  a: {kind: test.Queue, props: {name: 'x${config.z}'}}\n", `4:41: a: ${config.z} is no text, so it must stand alone`},
 		{"config", "stack: s\nconfig: {domain: {default: a}}\noutputs: {x: '${config.domian}'}\n", `3:15: output x: no config "domian" is declared → did you mean domain?`},
+		{"resource below outputs", "stack: s\noutputs:\n  x: a\n  y:\n    kind: test.Queu\n    props: {}\n", `4:3: output y: it is a resource and no output: it has a kind → move it below resources`},
 		{"secret", "stack: s\nsecrets: {key: {sealed: true}}\noutputs: {x: '${secret.kee}'}\n", `3:15: output x: no secret "kee" is declared → did you mean key?`},
 		{"config without value", "stack: s\nconfig: {domain: {type: string}}\n", `2:10: config domain: it has no value: none is given, and there is no default for the stage → --config domain=…`},
 		{"config type", "stack: s\nconfig: {n: {type: int, default: many}}\n", `2:10: config n: default: want a int`},

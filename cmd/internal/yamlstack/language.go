@@ -25,13 +25,13 @@ type document struct {
 	Providers map[string]any
 	// Include names further files, relative to this one. Their sections are added to those of this file.
 	Include []string
-	// Read are things that are used and not owned, by address.
+	// Read are the objects that are used and not owned, by address.
 	Read map[string]readDoc
 	// Resources are what is deployed, by address: segments joined by "/".
 	Resources map[string]resourceDoc
 	// Bind adds rows to the bindings prop of resources, by address and then by key.
 	Bind map[string]map[string]any
-	// Forget lets go of addresses that are no longer declared: their resources stay, unmanaged.
+	// Forget removes addresses that are no longer declared from state: their objects stay, unmanaged.
 	Forget []string
 	// Outputs are values to publish, by name.
 	Outputs map[string]any
@@ -78,13 +78,13 @@ type refDoc struct {
 	Pulumi string
 }
 
-// readDoc is one thing that is used and not owned. Either id or query is set.
+// readDoc is one object that is used and not owned. Either id or query is set.
 type readDoc struct {
-	// Kind of the thing.
+	// Kind of the object.
 	Kind string `prop:"required"`
 	// ID is its physical identity.
 	ID string
-	// Query are props that name it: its given name, or properties that exactly one thing has.
+	// Query are props that name it: its given name, or properties that exactly one object has.
 	Query map[string]any
 	// Provider is the provider, or a set of its settings, with which it is looked at.
 	Provider string
@@ -128,13 +128,14 @@ type optionsDoc struct {
 	DeletedWith string
 	// RenamedFrom are earlier addresses.
 	RenamedFrom []string
-	// Adopt takes over the object with this identity, whoever owns it; "*" takes what is found by name and is nobody's.
+	// Adopt takes over the object with this identity, whatever its owner; "*" takes what is found by name and has no
+	// owner tag.
 	Adopt string
 	// IgnoreChanges are props that are not compared, as paths; * stands for any key or index.
 	IgnoreChanges []string
 	// ReplaceOn are props whose change replaces the resource, as paths.
 	ReplaceOn []string
-	// DeleteFirst deletes the old thing before the new one is made.
+	// DeleteFirst deletes the old object before the new one is created.
 	DeleteFirst bool
 	// AllowReplace gives leave to replace what holds users' data.
 	AllowReplace bool

@@ -3,10 +3,14 @@ package yamlstack
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"path/filepath"
 	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
 
 	"github.com/athanor-dev/athanor"
 	"github.com/athanor-dev/athanor/engine"
@@ -207,8 +211,32 @@ func (l *loader) readOutputs() {
 			return
 		}
 		s := &scope{loader: l, f: f, address: "output " + p.name}
+		if isResource(p.value) {
+			s.wrong(f.of(p.key), reconcile.WithHint(errors.New("it is a resource and no output: it has a kind"), "move it below resources"))
+			return
+		}
 		l.graph.Outputs[p.name] = s.value(p.value)
 	})
+}
+
+// isResource reports a value that holds the parts of a resource and nothing else. One that is appended to a file stands below its last
+// section, which in most programs is that of the outputs.
+func isResource(n *yaml.Node) bool {
+	n = real(n)
+	if n.Kind != yaml.MappingNode {
+		return false
+	}
+	kind := ""
+	for i := 0; i < len(n.Content); i += 2 {
+		switch n.Content[i].Value {
+		case "kind":
+			kind = real(n.Content[i+1]).Value
+		case "props", "options", "provider", "for":
+		default:
+			return false
+		}
+	}
+	return strings.Contains(kind, ".") || strings.Contains(kind, "::")
 }
 
 // addresses fills names.

@@ -31,7 +31,7 @@ func (f *file) of(n *yaml.Node) place {
 	return place{f, max(n.Line, 1), max(n.Column, 1)}
 }
 
-// problem is one thing that is wrong.
+// problem is one mistake in a program.
 type problem struct {
 	at      place
 	address string

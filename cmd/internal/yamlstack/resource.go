@@ -295,7 +295,7 @@ func (l *loader) addRead(s *scope, e *entry, settings map[string]any) {
 	l.graph.Reads = append(l.graph.Reads, r)
 }
 
-// queried are the props that a thing is looked for by: like those of a resource, but none is required.
+// queried reads the props that an object is looked for by: like those of a resource, but none is required.
 func (s *scope) queried(e *entry, n *yaml.Node, declared map[string]any) map[string]any {
 	if len(declared) == 0 {
 		s.wrongf(s.f.of(n), "query: no prop is given to find it by")

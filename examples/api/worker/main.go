@@ -45,7 +45,7 @@ func (w worker) handle(ctx context.Context, event json.RawMessage) error {
 	return nil
 }
 
-// work marks an item as done. Doing it twice is harmless: a queue can deliver a message more than once.
+// work sets an item to done. Doing it twice is harmless: a queue can deliver a message more than once.
 func (w worker) work(ctx context.Context, id string) error {
 	_, err := w.items.UpdateItem(ctx, &dynamodb.UpdateItemInput{
 		TableName: &w.table, Key: map[string]types.AttributeValue{"id": &types.AttributeValueMemberS{Value: id}},

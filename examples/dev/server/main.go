@@ -1,4 +1,4 @@
-// Command main is the web server of the example: it greets everybody, and whoever knows the password as admin.
+// Command main is the web server of the example: it greets everybody, and those who know the password as admin.
 package main
 
 import (

@@ -101,7 +101,7 @@ func Caches(t testing.TB) map[string]string {
 	return caches
 }
 
-// Command is one command of the program, for whoever has its own way to run it.
+// Command is one command of the program, for callers that have their own way to run it.
 func (p *Program[C]) Command(args ...string) *exec.Cmd {
 	args = append(args, "--store", "bolt:"+filepath.Join(p.Dir, "state.db"), "--stage", "test")
 	cmd := exec.CommandContext(p.t.Context(), p.binary, args...)
@@ -200,8 +200,8 @@ type Counts struct {
 	Outputs map[string]any
 }
 
-// String leaves open what depends on what happens to meet: how many changes share a commit, and how often a thing that
-// is being made is looked at. What is settled is read a fixed number of times, and that is said.
+// String leaves open what depends on what happens to meet: how many changes share a commit, and how often an object
+// that is being created is read. An object that is as declared is read a fixed number of times, and that is said.
 func (c Counts) String() string {
 	how := fmt.Sprintf("mutations %d", c.Calls.Mutations)
 	if c.Commits == 0 {

@@ -255,7 +255,7 @@ func unmapEverywhere(ctx context.Context, client *sdk.Client, api string, refusa
 	return unmap(ctx, client, api, domains)
 }
 
-// isBadRequest is how API Gateway refuses to delete what is mapped, among other things.
+// isBadRequest reports the error with which API Gateway refuses, for one, to delete what is mapped.
 func isBadRequest(err error) bool {
 	api, ok := errors.AsType[smithy.APIError](err)
 	return ok && api.ErrorCode() == "BadRequestException"

@@ -169,8 +169,8 @@ func TestStrayMappings(t *testing.T) {
 	}
 }
 
-// TestStageLetGo moves a mapping to another stage, and deletes the one that it led to, in one go.
-func TestStageLetGo(t *testing.T) {
+// TestMappingMovesToAnotherStage moves a mapping to another stage, and deletes the one that it led to, in one go.
+func TestMappingMovesToAnotherStage(t *testing.T) {
 	w := newWorld(t)
 	w.serve(t, "api.example.com")
 	blue := one()

@@ -8,8 +8,8 @@ import (
 )
 
 // amend does what the cloud does in one call and the emulator leaves out: CreateBucket takes tags
-// (CreateBucketConfiguration.Tags, since November 2025), which moto drops. Whoever is cut right after the creation
-// would find a bucket without a mark, which the real S3 does not show.
+// (CreateBucketConfiguration.Tags, since November 2025), which moto drops. A process that is killed right after the
+// creation would find a bucket without an owner tag, which the real S3 does not show.
 func (p passing) amend(r *http.Request, c Call, a Answer) Answer {
 	if c.Name() != "S3.CreateBucket" || a.Status/100 != 2 || len(c.Body) == 0 {
 		return a

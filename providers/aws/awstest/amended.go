@@ -18,7 +18,7 @@ type Fields = map[string]any
 // Amendments are what a service of the JSON protocol is documented to do and moto does not, by operation. All run one
 // at a time.
 type Amendments struct {
-	// Account is a name for the random account of a test that is always the same, so that props can name things in it.
+	// Account is a name for the random account of a test that is always the same, so that props can name objects in it.
 	Account string
 	// Refuse answers the code of an error, before the request goes anywhere; "" lets it go.
 	Refuse map[string]func(in Fields) string

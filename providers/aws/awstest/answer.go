@@ -93,7 +93,7 @@ func refused(c Call, f Fault) Answer {
 	return spell(c, err)
 }
 
-// absent is what the service answers while the thing asked for does not exist.
+// absent is what the service answers while the requested object does not exist.
 func absent(c Call) Answer {
 	if lists(c) {
 		return emptyList(c)
@@ -133,8 +133,8 @@ func notFoundNoun(c Call) string {
 	return "Topic"
 }
 
-// lists is true of reads that answer with an empty list where nothing is. A
-// list that belongs to one thing answers that the thing does not exist.
+// lists reports reads that answer with an empty list where nothing is. A
+// list that belongs to one object answers that the object does not exist.
 func lists(c Call) bool {
 	switch c.Name() {
 	case "SQS.ListQueueTags", "SQS.ListDeadLetterSourceQueues", "SQS.ListMessageMoveTasks",

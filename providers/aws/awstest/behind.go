@@ -166,7 +166,7 @@ func (p passing) send(r *http.Request, c Call, method string, target url.URL, bo
 	return Answer{Status: res.StatusCode, Header: res.Header, Body: answered}
 }
 
-// unreachable says that the emulator itself is gone, in words that no service
+// unreachable says that the emulator itself does not answer, in words that no service
 // would use.
 func unreachable(err error) Answer {
 	return Answer{

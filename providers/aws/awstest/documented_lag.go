@@ -35,7 +35,7 @@ type shown struct {
 	hidden  int       // answers that did not show it
 }
 
-// creation is what was just made: whoever reads by one of its names finds nothing yet.
+// creation is what was just made: a read by one of its names finds nothing yet.
 type creation struct {
 	service string
 	names   []string

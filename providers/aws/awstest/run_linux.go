@@ -24,7 +24,7 @@ type run struct {
 }
 
 // runOf returns the run that a process is, if it is one. Between the run and a test binary may be testsum, which
-// measures it. The name of the door has no file: it is gone with the last process that holds it, however that ends, and
+// measures it. The name of the door has no file: it ends with the last process that holds it, however that ends, and
 // only one process can take it.
 func runOf(pid int) (run, bool) {
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
@@ -83,7 +83,7 @@ func (r run) hold(ctx context.Context) (string, error) {
 	return strings.TrimSpace(origin), nil
 }
 
-// open starts the emulator behind the door, unless another package does: whoever comes meanwhile waits at the door.
+// open starts the emulator behind the door, unless another package does: callers that come meanwhile wait at the door.
 func (r run) open(ctx context.Context, cmd *exec.Cmd) error {
 	door, err := net.ListenUnix("unix", r.door)
 	if errors.Is(err, syscall.EADDRINUSE) {

@@ -74,7 +74,7 @@ func TestEnvironmentAlone(t *testing.T) {
 	}
 }
 
-// TestAccounts proves that two tests do not see each other's things, that one
+// TestAccounts proves that two tests do not see each other's objects, that one
 // endpoint serves several accounts by their keys, and that another account's
 // bucket is neither free nor readable.
 func TestAccounts(t *testing.T) {

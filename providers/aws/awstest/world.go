@@ -30,7 +30,7 @@ type Account struct {
 	Cloud *aws.Cloud
 	// Dir is the stack's directory, which no other world has.
 	Dir string
-	// Kind is the kind that Settled settles, at the address Address.
+	// Kind is the kind that Settled reconciles, at the address Address.
 	Kind    reconcile.Any
 	Address string
 }
@@ -218,8 +218,8 @@ func Elsewhere[W Tested](t *testing.T, fresh func(*testing.T) W, props map[strin
 	}
 }
 
-// Discovered settles a resource, and finds it by its tags alone: under the kind's type, its identity, the name and the owner,
-// and for its own stage alone.
+// Discovered reconciles a resource, and finds it by its tags alone: under the kind's type, its identity, the name and
+// the owner, and for its own stage alone.
 func Discovered[W Tested](t *testing.T, fresh func(*testing.T) W, service aws.Service, props map[string]any, name string) {
 	t.Helper()
 	a := fresh(t).account()

@@ -44,7 +44,7 @@ func (k *kind) desired(cloud reconcile.Cloud, want object, name string, mark rec
 // create sends the whole of what is wanted and waits until the request has ended. The identity is stored as soon as a
 // request tells it.
 //
-// The token of a request is made of the mark, the body and the intent's nonce: a repeated creation of one intent
+// The token of a request is made of the owner tag, the body and the intent's nonce: a repeated creation of one intent
 // is the same request, and Cloud Control answers how that one went, for 36 hours. An echo of one that failed is
 // passed over with the next token, since what made it fail may be mended; so is one whose resource has been deleted.
 func (k *kind) create(ctx context.Context, s site) (object, error) {

@@ -36,7 +36,7 @@ func (k *kind) find(ctx context.Context, client *sdk.Client, s site) (live, erro
 	return live{}, errNothing
 }
 
-// findMarked asks the tagging service for what carries the mark. While one generation is being made, only that one
+// findMarked asks the tagging service for what carries the owner tag. While one generation is being made, only that one
 // counts: the other is what it replaces.
 func (k *kind) findMarked(ctx context.Context, client *sdk.Client, s site) (live, error) {
 	arns, err := aws.Marked(ctx, s.Cloud, s.Owner)
@@ -94,7 +94,7 @@ func (k *kind) suspects(ctx context.Context, client *sdk.Client, s site, arns []
 			props, err = k.get(ctx, client, string(arn)) // some identifiers are ARNs and are not called so
 		}
 		if errors.Is(err, reconcile.ErrAbsent) {
-			continue // the tagging service shows deleted things for a while
+			continue // the tagging service shows deleted objects for a while
 		}
 		if err != nil {
 			return nil, err

@@ -291,7 +291,7 @@ func (k *kind) moves() []string {
 
 var changing = props.Pattern(`Version|Status|State|Modified|Updated|Revision|ETag|Count`)
 
-// declared is what would be declared of a resource with these attributes: what can be set, without marks.
+// declared is what would be declared of a resource with these attributes: what can be set, without owner tags.
 func (k *kind) declared(attrs object) object {
 	out, _ := k.settable(k.Root, "", attrs).(object)
 	if k.tags == nil {

@@ -60,7 +60,7 @@ func TestFailedBefore(t *testing.T) {
 }
 
 // TestBornWhileRunning: the identity is stored while the request runs. A run that is cut there goes on waiting for that
-// request, and does not take the half-made thing for settled.
+// request, and does not take the half-made object for one that is as declared.
 func TestBornWhileRunning(t *testing.T) {
 	w := newWorld(t)
 	k, job := w.job(t, vpcType, vpc(), nil)
@@ -166,8 +166,8 @@ func TestHoldsData(t *testing.T) {
 	}
 }
 
-// TestSameMark: while one generation is made, the other one with its mark does not count.
-func TestSameMark(t *testing.T) {
+// TestSameOwnerTag checks that the other generation with the same owner tag does not count while one is made.
+func TestSameOwnerTag(t *testing.T) {
 	w := newWorld(t)
 	w.settled(t, vpcType, vpc(), nil)
 	k, job := w.job(t, vpcType, vpc(), nil)
@@ -176,7 +176,7 @@ func TestSameMark(t *testing.T) {
 	if err != nil || !look.Absent {
 		t.Errorf("%+v, %v", look, err)
 	}
-	job.Nonce = "" // no intent: whatever carries the mark is ours
+	job.Nonce = "" // no intent: every object with the owner tag is ours
 	if look, err = k.Look(t.Context(), job); err != nil || look.Absent {
 		t.Errorf("%+v, %v", look, err)
 	}
@@ -197,7 +197,8 @@ func TestAmbiguous(t *testing.T) {
 	}
 }
 
-// TestNoCallForNothing: a first look costs one call where the mark finds things, and one where the name does.
+// TestNoCallForNothing checks that a first read costs one call where the owner tag finds objects, and one where the
+// name does.
 func TestNoCallForNothing(t *testing.T) {
 	w := newWorld(t)
 	for typ, want := range map[string][]string{vpcType: {"GetResources"}, "AWS::ECS::Cluster": {"GetResource"}} {

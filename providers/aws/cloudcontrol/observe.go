@@ -50,7 +50,8 @@ func (k *kind) parts(identity string) map[tree.Path]string {
 	return parts
 }
 
-// observe looks by the identity that is given or on record, else by the chosen name, else by mark or by the listing.
+// observe reads by the identity that is given or in state, else by the chosen name, else by owner tag or by the
+// listing.
 func (k *kind) observe(ctx context.Context, s site) (live, error) {
 	client, err := clientOf(s.Cloud)
 	if err != nil {

@@ -83,7 +83,7 @@ func (k *kind) entry(key, value string) object {
 }
 
 // compareTags states the tags one by one. Those that cannot be changed belong to creation: a difference in the author's
-// replaces; default tags and the mark stay what they were.
+// replaces; default tags and the owner tag stay what they were.
 func (k *kind) compareTags(d *diff, want object, seen live, set *reconcile.Operation[live]) {
 	path := tree.Path("").Key(k.tags.Property)
 	wanted, have := aws.TagSides(d.Cloud(), k.authorTags(want), d.Mark(), k.tagsOf(seen.props))

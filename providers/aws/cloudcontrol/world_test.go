@@ -46,7 +46,7 @@ func seen(k *kind, model obj) obj {
 			delete(out, name)
 		}
 	}
-	delete(out, string(k.named)) // a thing keeps the name that it was made with
+	delete(out, string(k.named)) // an object keeps the name that it was made with
 	if k.tags != nil {
 		tags := k.tagsOf(model)
 		delete(tags, "athanor:generation")
@@ -147,7 +147,7 @@ func fault(class reconcile.Class) error {
 	return nil
 }
 
-// job is a resource as an engine declares it, on record when last is set.
+// job is a resource as an engine declares it, in state when last is set.
 func (w *world) job(t testing.TB, typ string, props obj, last *reconcile.Outcome) (reconcile.Any, *reconcile.Job) {
 	t.Helper()
 	k, err := Kind(typ)

@@ -504,7 +504,7 @@ func disable(ctx context.Context, cloud kind.Cloud, d shown, etag string) error 
 	return update(ctx, cloud, d, etag)
 }
 
-// listDistributions tells the marks too: the tagging service knows distributions in one region alone.
+// listDistributions returns the owner tags too: the tagging service knows distributions in one region alone.
 func listDistributions(ctx context.Context, scope kind.ListScope) (all []kind.Found, err error) {
 	marks, err := aws.MarksGlobally(ctx, scope.Cloud, "cloudfront:distribution")
 	if err != nil {

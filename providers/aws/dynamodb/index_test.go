@@ -238,7 +238,7 @@ func TestIndexShownLate(t *testing.T) {
 	w.kept(t, made)
 }
 
-// TestKeyType: an attribute that indexes alone have as a key gets another type by making them anew, all of them gone
+// TestKeyType: an attribute that indexes alone have as a key gets another type by making them anew, all of them deleted
 // before the first comes.
 func TestKeyType(t *testing.T) {
 	t.Parallel()

@@ -17,7 +17,7 @@ import (
 	"github.com/athanor-dev/athanor/providers/aws/awstest"
 )
 
-// account is that of every world of these tests, so that props can name things in it.
+// account is that of every world of these tests, so that props can name objects in it.
 const account = "111122223333"
 
 // likeAWS stands before the emulator and does what DynamoDB is documented to do where moto does not:
@@ -74,7 +74,7 @@ func startLikeAWS(t *testing.T, cloud *awstest.Server) *likeAWS {
 func (s *likeAWS) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	text, err := io.ReadAll(r.Body)
 	if err != nil {
-		panic(http.ErrAbortHandler) // who asked has gone
+		panic(http.ErrAbortHandler) // the client has closed the connection
 	}
 	text = bytes.ReplaceAll(text, []byte(account), []byte(s.real))
 	_, operation, _ := strings.Cut(r.Header.Get("X-Amz-Target"), ".")

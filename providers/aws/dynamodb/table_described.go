@@ -38,7 +38,7 @@ func described(of *types.TableDescription) liveTable {
 	live.globalIndexes(of.GlobalSecondaryIndexes, provisioned)
 	used := keysOf(live.have)
 	for _, a := range of.AttributeDefinitions {
-		// What an index that is gone has left is no key, and is passed over.
+		// What a deleted index has left is no key, and is passed over.
 		if _, is := used[sdkaws.ToString(a.AttributeName)]; is {
 			if have.Attributes == nil {
 				have.Attributes = map[string]string{}

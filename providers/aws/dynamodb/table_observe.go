@@ -24,7 +24,7 @@ type liveTable struct {
 	// moving are the parts that are not as they will be: indexes that come and go, a change of the key.
 	moving []string
 	have   TableProps
-	// tags are all of them: the author's, the mark, and those of AWS.
+	// tags are all of them: the author's, the owner tag, and those of AWS.
 	tags map[string]string
 	// items says that there is one, or that nobody needs to know: of a table that stays none is asked for. DynamoDB counts them
 	// every six hours.
@@ -212,7 +212,7 @@ func readInsights(ctx context.Context, t target, live *liveTable) error {
 				mode = string(s.ContributorInsightsMode)
 			}
 			switch index := sdkaws.ToString(s.IndexName); {
-			case mode == "": // of what is gone or failed nothing is left to show
+			case mode == "": // of what is deleted or failed nothing is left to show
 			case index == "":
 				live.have.ContributorInsights = mode
 			default:

@@ -230,7 +230,7 @@ func TestOtherBases(t *testing.T) {
 	kindtest.RunOnly(t, s, kindtest.ThereAndBack, kindtest.PropAlone, kindtest.Crashes, kindtest.Unknown)
 }
 
-// TestFound is about how rules are found without a record: by the ARN that the tagging service shows, which moto's does
+// TestFound checks how rules are found without state: by the ARN that the tagging service shows, which moto's does
 // not for rules, and by the listing of all buses.
 func TestFound(t *testing.T) {
 	t.Parallel()

@@ -48,7 +48,7 @@ var settings = [...]string{"Description", "KmsKeyIdentifier", "DeadLetterConfig"
 func (s *likeAWS) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
-		panic(http.ErrAbortHandler) // who asked has gone
+		panic(http.ErrAbortHandler) // the client has closed the connection
 	}
 	in := obj{}
 	_, operation, _ := strings.Cut(r.Header.Get("X-Amz-Target"), ".")

@@ -64,7 +64,7 @@ func digest(t *testing.T, v any) string {
 	return tree.Digest(tr)
 }
 
-// life makes a thing, changes it and deletes it, and reports the two states it had.
+// life makes an object, changes it and deletes it, and reports the two states it had.
 func (f faulted) life(t *testing.T, w *world) (states []string) {
 	t.Helper()
 	var last map[string]any
@@ -113,7 +113,7 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// TestStale shows a thing only a while after it was made: it is not made twice.
+// TestStale shows an object only a while after it was made: it is not made twice.
 func TestStale(t *testing.T) {
 	t.Parallel()
 	for name, f := range allKinds() {

@@ -45,7 +45,7 @@ func TestCalls(t *testing.T) {
 
 func mutations(w *world) string { return strings.Join(w.Wrote(), " ") }
 
-// TestDelete takes off all that hangs on a role, whoever put it there.
+// TestDelete takes off all that hangs on a role, also what others put there.
 func TestDelete(t *testing.T) {
 	t.Parallel()
 	w, kind := newWorld(t, theirs...), roleKind.Erase()

@@ -300,7 +300,8 @@ func deletePolicy(ctx context.Context, s policySite) error {
 	return err
 }
 
-// inUse names what uses a policy. IAM may be behind: what a role has let go of a moment ago goes away by waiting.
+// inUse names what uses a policy. IAM may be behind: a role that dropped the policy a moment ago stops to be listed
+// after a wait.
 func inUse(ctx context.Context, client *sdk.Client, arn string) error {
 	var users []string
 	next := func(in *sdk.ListEntitiesForPolicyInput, out *sdk.ListEntitiesForPolicyOutput) bool {

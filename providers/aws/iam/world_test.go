@@ -159,7 +159,7 @@ func (w *world) task(t *testing.T, kind reconcile.Any, props obj) *reconcile.Job
 	return job
 }
 
-// settle makes a thing as it is declared.
+// settle makes an object as it is declared.
 func (w *world) settle(t *testing.T, kind reconcile.Any, props obj, last map[string]any) map[string]any {
 	t.Helper()
 	job := w.task(t, kind, props)

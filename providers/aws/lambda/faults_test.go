@@ -191,8 +191,8 @@ func TestHiddenErrors(t *testing.T) {
 	}
 }
 
-// TestMappingWaits is about a mapping that is on its way: it is settled when Lambda reads the source, and deleted when
-// Lambda no longer shows it.
+// TestMappingWaits is about a mapping that is on its way: it is as declared when Lambda reads the source, and deleted
+// when Lambda no longer shows it.
 func TestMappingWaits(t *testing.T) {
 	t.Parallel()
 	w, kind := newWorld(t), quickMapping()
@@ -231,7 +231,8 @@ func TestMappingFaults(t *testing.T) {
 	})
 }
 
-// TestSeveralMappings is about two of the same function and source: the mark tells which is ours, and without one nothing does.
+// TestSeveralMappings is about two of the same function and source: the owner tag tells which is ours, and without one
+// nothing does.
 func TestSeveralMappings(t *testing.T) {
 	t.Parallel()
 	w, kind := newWorld(t), quickMapping()

@@ -124,7 +124,8 @@ func TestLayer(t *testing.T) {
 	})
 }
 
-// TestOlderLayers: a change is another version. The older ones go unless they are kept, whoever published them.
+// TestOlderLayers checks that a change is another version. The older ones are deleted unless they are kept, also those
+// that others published.
 func TestOlderLayers(t *testing.T) {
 	t.Parallel()
 	w := newLayerWorld(t)

@@ -154,7 +154,7 @@ func TestVersionCalls(t *testing.T) {
 	if out.Attrs["version"] != "3" || !slices.Equal(w.numbers(t, "theirs"), []int{3, 2, 1}) {
 		t.Errorf("it is %v of %v", out.Attrs, w.numbers(t, "theirs"))
 	}
-	// What is published already is found without state, whoever published it.
+	// What is published already is found without state, also what others published.
 	if again := w.Settled(t, versionProps(nil), nil); again.Created || again.Attrs["version"] != "3" {
 		t.Errorf("%+v", again)
 	}

@@ -189,7 +189,7 @@ func TestDelete(t *testing.T) {
 }
 
 // TestMadeByAService is about a group that a function's first run made before the program declared it: it carries no
-// mark, so that it is refused until it is adopted.
+// owner tag, so that it is refused until it is adopted.
 func TestMadeByAService(t *testing.T) {
 	w, kind := newWorld(t), groupKind.Erase()
 	if _, err := w.Others.CreateLogGroup(t.Context(), &sdk.CreateLogGroupInput{LogGroupName: new("/aws/lambda/worker")}); err != nil {

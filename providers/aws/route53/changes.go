@@ -82,7 +82,8 @@ const (
 
 var errSpreading = errors.New("the change has not reached all name servers yet")
 
-// inSync waits until a change has reached all name servers. Whoever waits for the same change asks about it together.
+// inSync waits until a change has reached all name servers. Callers that wait for the same change ask about it
+// together.
 func inSync(ctx context.Context, cloud kind.Cloud, change *types.ChangeInfo) error {
 	if change == nil || change.Status != types.ChangeStatusPending {
 		return nil // the answer to the change itself says it first

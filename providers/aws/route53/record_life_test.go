@@ -294,8 +294,8 @@ func TestChangedWhileDeleted(t *testing.T) {
 	}
 }
 
-// TestZoneGone: with its zone a record is gone, and deleting it is done.
-func TestZoneGone(t *testing.T) {
+// TestZoneMissing checks that a record is missing when its zone is, and that deleting it succeeds.
+func TestZoneMissing(t *testing.T) {
 	w, kind := newWorld(t), quick()
 	out := w.settled(t, kind, one(), nil)
 	w.like.gone[zoneOne] = true

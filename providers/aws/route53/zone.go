@@ -236,8 +236,8 @@ func tagMap(set *types.ResourceTagSet) map[string]string {
 	return aws.TagMap(set.Tags, func(t types.Tag) (key, value *string) { return t.Key, t.Value })
 }
 
-// findZone looks among the zones of a name. One that carries our mark is it: while a generation is being made, of that
-// generation alone, since the others are what it replaces. Else it is the one that answers the same questions.
+// findZone looks among the zones of a name. One that carries our owner tag is it: while a generation is being made, of
+// that generation alone, since the others are what it replaces. Else it is the one that answers the same questions.
 func findZone(ctx context.Context, client *sdk.Client, s zoneSite) (liveZone, error) {
 	ids, err := zonesNamed(ctx, client, s.Want.Name)
 	if err != nil {
@@ -325,7 +325,7 @@ func digest(parts ...string) string {
 	return hex.EncodeToString(sum[:12])
 }
 
-// bornOf is the mark in a caller reference, if it is that of this owner.
+// bornOf returns the owner tag in a caller reference, if it is that of this owner.
 func bornOf(text string, mark kind.OwnerTag) kind.OwnerTag {
 	rest, ok := strings.CutPrefix(text, ownersPart(mark))
 	number, _, _ := strings.Cut(rest, "-")
@@ -431,10 +431,10 @@ func emptying(ctx context.Context, client *sdk.Client, id, name string) ([]types
 	return changes, nil
 }
 
-// mostTagged is how many things one call tells the tags of.
+// mostTagged is how many zones one call returns the tags of.
 const mostTagged = 10
 
-// listZones tells the marks too: the tagging service knows hosted zones in one region alone.
+// listZones returns the owner tags too: the tagging service knows hosted zones in one region alone.
 func listZones(ctx context.Context, scope kind.ListScope) ([]kind.Found, error) {
 	client := clientOf(scope.Cloud)
 	var ids []string

@@ -211,7 +211,7 @@ func TestOwnRecords(t *testing.T) {
 	}
 }
 
-// TestDiscoverZones lists them with their marks, ten at a time.
+// TestDiscoverZones lists them with their owner tags, ten at a time.
 func TestDiscoverZones(t *testing.T) {
 	w, kind := newWorld(t), quickZone()
 	for i := range 12 {

@@ -113,7 +113,7 @@ func bucketSuite() kindtest.Suite {
 				t.Fatalf("edit tags: %v", err)
 			}
 		}}},
-		// The lock turns versions on, and whoever adds a notification binds none.
+		// The lock turns versions on, and somebody who adds a notification binds none.
 		Alias: map[tree.Path]tree.Path{"objectLockEnabled": "versioning", "bindings": "notifications"},
 		Silent: map[tree.Path]string{
 			"forceDestroy":        "it permits a deletion, and is nothing in S3",
@@ -127,7 +127,7 @@ func bucketSuite() kindtest.Suite {
 	})
 }
 
-// TestBucket checks all rules. All calls that settle an aspect are made in one way, so that crashes are tried with
+// TestBucket checks all rules. All calls that set an aspect are made in one way, so that crashes are tried with
 // some of them: each of the site's would take minutes.
 func TestBucket(t *testing.T) {
 	t.Parallel()

@@ -111,8 +111,8 @@ func TestForeignBucket(t *testing.T) {
 	}
 }
 
-// TestUnmarkedBucket: a bucket of our account that nobody marked is shown as it is, for the verdict to refuse.
-func TestUnmarkedBucket(t *testing.T) {
+// TestUntaggedBucket shows a bucket of our account without an owner tag as it is, for the verdict to refuse.
+func TestUntaggedBucket(t *testing.T) {
 	w, kind := newWorld(t), quickBucket()
 	w.made(t, "mine")
 	job := w.Job(t, kind, obj{"name": "mine"}, nil)

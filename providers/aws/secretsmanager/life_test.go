@@ -202,7 +202,7 @@ func TestNotCopied(t *testing.T) {
 	}
 }
 
-// TestCopyOfAnother is about a name under which there is a copy of a secret of another region, mark and all.
+// TestCopyOfAnother is about a name under which there is a copy of a secret of another region, owner tag and all.
 func TestCopyOfAnother(t *testing.T) {
 	w, kind := newWorld(t), secretKind.Erase()
 	far := w.front.Outside(t)

@@ -65,8 +65,8 @@ func TestCalls(t *testing.T) {
 	}
 }
 
-// TestPending is about an endpoint that has not confirmed: it is waited for without a wait, found again without a
-// record, and its deletion is SNS's own.
+// TestPending is about an endpoint that has not confirmed: it is waited for without a wait, found again without
+// state, and its deletion is SNS's own.
 func TestPending(t *testing.T) {
 	t.Parallel()
 	w, kind := newWorld(t, "events"), subscriptionKind.Erase()

@@ -163,7 +163,7 @@ func TestDelete(t *testing.T) {
 	}
 }
 
-// TestOwner is about who is told apart by marks: ours by stack, and another's that is there under the name.
+// TestOwner is about owners that owner tags tell apart: ours by stack, and another's that is there under the name.
 func TestOwner(t *testing.T) {
 	w, kind := newWorld(t), queueKind.Erase()
 	if _, err := w.Others.CreateQueue(t.Context(), &sdk.CreateQueueInput{

@@ -7,7 +7,7 @@ import (
 	"github.com/athanor-dev/athanor/providers/aws/awstest"
 )
 
-// account is that of every world of these tests, so that props can name things in it.
+// account is that of every world of these tests, so that props can name objects in it.
 const account = "111122223333"
 
 // startLikeAWS does what Systems Manager is documented to do where moto does not:

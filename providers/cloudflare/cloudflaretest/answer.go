@@ -93,14 +93,14 @@ func absent(c Call) wiretest.Answer {
 	return refused(notFound(c.URI))
 }
 
-// belongs are the listings of what belongs to a thing, which are not there without it.
+// belongs are the listings of what belongs to an object, which are missing without it.
 var belongs = map[string]bool{
 	"KV.ListNamespaceKeys": true, "Queues.ListConsumers": true, "R2.ListBucketObjects": true,
 	"R2.ListBucketDomainManageds": true, "R2.ListBucketDomainCustoms": true, "R2.ListBucketEventNotifications": true,
 	"Workers.ListScriptVersions": true, "Workers.ListScriptDeployments": true, "Workers.ListScriptSecrets": true,
 }
 
-// missing are the answers of the services about a thing that is not there.
+// missing are the answers of the services about an object that does not exist.
 var missing = map[string]func() *failure{
 	"KV": noNamespace, "DNS": noRecord, "Queues": noQueue, "R2": noBucket, "D1": noDatabase, "Workers": noWorker,
 	"Rulesets": noRuleset, "Zones": noZone, "Hyperdrive": noDrive, "Workflows": noFlow, "Accounts": noToken, "User": noUserToken,

@@ -224,7 +224,7 @@ func putNotification(w *world, r request, b *bucket) (any, *failure) {
 	return object{}, nil
 }
 
-// overlap reports rules that would tell of the same thing twice.
+// overlap reports rules that would report the same object twice.
 func overlap(a, b object) bool {
 	text := func(o object, key string) string { s, _ := o[key].(string); return s }
 	prefixes := strings.HasPrefix(text(a, "prefix"), text(b, "prefix")) || strings.HasPrefix(text(b, "prefix"), text(a, "prefix"))

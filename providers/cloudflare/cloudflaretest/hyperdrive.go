@@ -79,7 +79,7 @@ func createDrive(w *world, r request) (any, *failure) {
 	return d.shown(), nil
 }
 
-// updateDrive sets all: what is left out is gone.
+// updateDrive sets all: what is left out is deleted.
 func updateDrive(_ *world, r request, d *drive) (any, *failure) {
 	if f := connects(r); f != nil {
 		return nil, f

@@ -6,7 +6,7 @@ import (
 	"github.com/athanor-dev/athanor/providers/cloudflare"
 )
 
-// TestCallPages: a listing is gone through to its end, and one that tells of no pages is asked for once.
+// TestCallPages reads a listing to its end; one that says nothing of pages is asked for once.
 func TestCallPages(t *testing.T) {
 	for name, c := range map[string]struct {
 		answer      func(r request, items []any) any

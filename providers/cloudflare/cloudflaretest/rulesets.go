@@ -217,7 +217,7 @@ func (s *ruleset) insert(rule object, position any) *failure {
 		}
 	}
 	if to < 0 {
-		return &failure{status: 400, message: "position is out of range"} // by a code that nobody tells: whoever asks so fails the test
+		return &failure{status: 400, message: "position is out of range"} // the code is published nowhere: a caller that asks so fails the test
 	}
 	s.rules = slices.Insert(s.rules, to, rule)
 	return nil
@@ -230,7 +230,7 @@ func createRule(_ *world, r request, s *ruleset) (any, *failure) {
 	return s.changed(), nil
 }
 
-// patchRule sets a whole definition, or with a position alone the place: what a definition leaves out is gone.
+// patchRule sets a whole definition, or with a position alone the place: what a definition leaves out is deleted.
 func patchRule(_ *world, r request, s *ruleset, i int) (any, *failure) {
 	old := s.rules[i]
 	rule := old

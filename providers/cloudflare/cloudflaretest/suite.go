@@ -76,7 +76,8 @@ func FaultOf(service string) func(reconcile.Class) error {
 	}
 }
 
-// Job is a resource as an engine declares it, named shop-test-orders when the kind has names, on record when last is set.
+// Job is a resource as an engine declares it, named shop-test-orders when the kind has names, in state when last is
+// set.
 func (s *Server) Job(t testing.TB, kind reconcile.Any, props map[string]any, last *reconcile.Outcome) *reconcile.Job {
 	t.Helper()
 	cloud := s.Cloud()
@@ -104,7 +105,7 @@ func (s *Server) Job(t testing.TB, kind reconcile.Any, props map[string]any, las
 	return job
 }
 
-// Settled makes a thing match, and fails the test when it does not.
+// Settled makes an object match its declaration, and fails the test when it does not.
 func (s *Server) Settled(t testing.TB, kind reconcile.Any, props map[string]any, last *reconcile.Outcome) reconcile.Outcome {
 	t.Helper()
 	out, err := kind.Settle(t.Context(), s.Job(t, kind, props, last), reconcile.Hooks{})

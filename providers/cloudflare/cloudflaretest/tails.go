@@ -109,7 +109,7 @@ func (w *world) tail(id string) *tail {
 	return nil
 }
 
-// endTails lets go of all who listen.
+// endTails ends the connections of all who listen.
 func (w *world) endTails() {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -136,7 +136,7 @@ func createToken(w *world, r request) (any, *failure) {
 	return all, nil
 }
 
-// updateToken sets all: what is left out is gone.
+// updateToken sets all: what is left out is deleted.
 func updateToken(_ *world, r request, t *token) (any, *failure) {
 	if f := may(r); f != nil {
 		return nil, f

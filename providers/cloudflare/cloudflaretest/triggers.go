@@ -126,8 +126,8 @@ func putHostname(w *world, r request) (any, *failure) {
 	return h.shown(), nil
 }
 
-// attach makes a name lead to a Worker. It is the only thing that answers there: a domain of another Worker, or a
-// record, is in the way, unless it may be taken over.
+// attach makes a name lead to a Worker. Nothing else answers there: a domain of another Worker, or a
+// DNS record, is in the way, unless it may be taken over.
 func (w *world) attach(k *worker, name, zoneID, zoneName string, over bool) (*hostname, *failure) {
 	z := w.zoneAbove(k.account, name)
 	if z == nil || zoneID != "" && z.id != zoneID || zoneName != "" && z.name != zoneName {

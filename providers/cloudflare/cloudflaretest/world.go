@@ -49,7 +49,7 @@ type world struct {
 	files      map[string]asset // by account and hash
 	filesTaken int
 	tailMade   chan struct{} // closed when a tail is made, and another one then
-	seconds    int           // that have gone by
+	seconds    int           // that have passed
 	url        string        // of the server, without a path
 
 	rulesets []*ruleset

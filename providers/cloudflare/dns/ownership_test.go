@@ -190,7 +190,7 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// TestShortComment: in a hundred characters the mark goes without the store, and is found again.
+// TestShortComment: in a hundred characters the owner tag goes without the store, and is found again.
 func TestShortComment(t *testing.T) {
 	s, _ := shop(t)
 	kind := recordKind.Erase()
@@ -201,7 +201,7 @@ func TestShortComment(t *testing.T) {
 		t.Errorf("%d characters: %s", len(have), have)
 	}
 	s.Reset()
-	s.Settled(t, kind, p, nil) // without a record
+	s.Settled(t, kind, p, nil) // without state
 	if wrote := s.Wrote(); len(wrote) > 0 {
 		t.Errorf("found again, and wrote %v", wrote)
 	}
@@ -217,7 +217,8 @@ func TestNoZone(t *testing.T) {
 	}
 }
 
-// TestList finds marked records of a stage in all zones, past the first page, and all records when no stage is named.
+// TestList finds records with the owner tag of a stage in all zones, past the first page, and all records when no stage
+// is named.
 func TestList(t *testing.T) {
 	s, zone := shop(t)
 	other := s.AddZone(s.Account, "other.example")

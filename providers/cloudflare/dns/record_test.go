@@ -76,7 +76,7 @@ func hand(ws cloudflaretest.Worlds, fields func(RecordProps) obj) kindtest.Hand 
 		now := ws.Of(w).Do(t, http.MethodGet, path(to.Attrs), nil).(obj)
 		body := obj{"name": now["name"], "type": now["type"], "ttl": now["ttl"]}
 		maps.Copy(body, fields(p))
-		if comment, ok := body["comment"].(string); ok { // leave the mark alone
+		if comment, ok := body["comment"].(string); ok { // leave the owner tag alone
 			_, mark, _ := strings.Cut(now["comment"].(string), "athanor:")
 			body["comment"] = comment + " athanor:" + mark
 		}

@@ -363,7 +363,8 @@ func (k *kind) deleteSetting(ctx context.Context, s site, at address) error {
 	return k.set(ctx, s, at, before, have)
 }
 
-// notYet marks the error of a call on something that a read has just shown. The service's parts do not agree about it yet.
+// notYet wraps the error of a call on an object that a read has just shown. The service's parts do not agree about it
+// yet.
 func notYet(err error) error {
 	if isMissing(err) {
 		return reconcile.WithClass(err, reconcile.Transient)

@@ -48,7 +48,7 @@ func life(t *testing.T, s suite) {
 	l.deleted()
 }
 
-// patience bounds one operation, so that a type that never settles fails its test, and not the test binary.
+// patience bounds one operation, so that a type that never becomes as declared fails its test, and not the test binary.
 const patience = 2 * time.Minute
 
 // living is one resource of a type on a server of its own.

@@ -63,7 +63,7 @@ func TestDocumented(t *testing.T) {
 	}
 }
 
-// declared is a resource on a server of its own, settled once.
+// declared is a resource on a server of its own, reconciled once.
 type declared struct {
 	t      *testing.T
 	server *cloudflaretest.Server

@@ -123,8 +123,8 @@ func DataOf(dev *reconcile.Dev, dir string, m reconcile.Mark) string {
 	return data
 }
 
-// dataOf is where the things of a stage keep their data. Without a session it is looked for from the stack's directory
-// upwards, and need not be there.
+// dataOf is where the local objects of a stage keep their data. Without a session it is looked for from the stack's
+// directory upwards, and need not be there.
 func dataOf(dev *reconcile.Dev, dir string, m reconcile.Mark) (string, bool) {
 	below := filepath.Join("local", m.Stack+"."+m.Stage)
 	if dev != nil {

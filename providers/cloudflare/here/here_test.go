@@ -111,8 +111,8 @@ func files(t *testing.T, dir, text string) int {
 	return n
 }
 
-// What a thing holds is found on disk by its id, and goes alone; with the last one everything of the stage goes, with a
-// session and without.
+// What an object holds is found on disk by its id, and goes alone; with the last one everything of the stage goes, with
+// a session and without.
 func TestDataGoes(t *testing.T) {
 	p := place(t)
 	s := session(t, p)
@@ -158,7 +158,7 @@ func TestDataGoes(t *testing.T) {
 	}
 }
 
-// A runtime that has ended by itself is started again when it is needed, and what it ran counts as gone.
+// A runtime that has ended by itself is started again when it is needed, and what it ran counts as missing.
 func TestRuntimeEnds(t *testing.T) {
 	p := place(t)
 	s := session(t, p)

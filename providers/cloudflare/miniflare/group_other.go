@@ -13,6 +13,6 @@ func (g *group) join(c *exec.Cmd) { g.cmd = c }
 
 func (g *group) close() {
 	if g.cmd.Process != nil {
-		g.cmd.Process.Kill() //nolint:errcheck // who is gone already need not go
+		g.cmd.Process.Kill() //nolint:errcheck // a process that has ended already needs no signal
 	}
 }

@@ -8,9 +8,9 @@ import (
 	"syscall"
 )
 
-// keeper leads a process group. It waits for one thing alone: that whoever began the group is gone, however that came.
-// Then it ends the group, workerd included, which would outlive a killed Node.js, and clears away the folder that is its
-// argument, if any.
+// keeper leads a process group. It waits for one event alone: the end of the process that began the group, however that
+// came. Then it ends the group, workerd included, which would outlive a killed Node.js, and clears away the folder that
+// is its argument, if any.
 const keeper = `trap '' TERM INT HUP QUIT
 read -r end
 kill -s TERM 0
@@ -44,7 +44,7 @@ func (g *group) join(c *exec.Cmd) {
 
 // close kills the group.
 func (g *group) close() {
-	syscall.Kill(-g.keeper.Process.Pid, syscall.SIGKILL) //nolint:errcheck // who is gone already is none of those who must go
-	g.told.Close()                                       //nolint:errcheck // its reader is gone
+	syscall.Kill(-g.keeper.Process.Pid, syscall.SIGKILL) //nolint:errcheck // a process that has ended already is none of those that must end
+	g.told.Close()                                       //nolint:errcheck // its reader has ended
 	g.keeper.Wait()                                      //nolint:errcheck // it was killed
 }

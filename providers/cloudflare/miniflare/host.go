@@ -29,7 +29,7 @@ type host struct {
 
 	ready chan answer // its first word
 	gone  chan struct{}
-	err   error // why it is gone, once it is
+	err   error // why it has ended, once it has
 
 	sending sync.Mutex
 	in      io.WriteCloser

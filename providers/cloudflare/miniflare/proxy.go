@@ -30,7 +30,7 @@ func (s *Server) proxy(name string) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		to, err := s.gate.enter(r.Context())
 		if err != nil {
-			return // whoever asked has gone
+			return // the caller has closed the connection
 		}
 		if r.Header.Get("Upgrade") == "" {
 			defer s.gate.leave()

@@ -10,7 +10,7 @@ import (
 	"slices"
 )
 
-// askerName is the name of a Worker of our own, which does SQL for whoever is outside. No Worker of Cloudflare can be
+// askerName is the name of a Worker of our own, which does SQL for callers outside. No Worker of Cloudflare can be
 // called so.
 const askerName = "athanor.sql"
 

@@ -194,7 +194,7 @@ func (s *Server) Remove(ctx context.Context, name string) error {
 const patience = 2 * time.Second
 
 // change starts an instance with other Workers beside the one that answers, lets it take over, and ends the old one.
-// Nothing opens what is stored before the old instance is gone, since two would be in each other's way.
+// Nothing opens what is stored before the old instance has ended, since two would be in each other's way.
 func (s *Server) change(ctx context.Context, workers map[string]*served, databases []string) error {
 	options, withAssets, err := s.options(workers, databases)
 	if err != nil {

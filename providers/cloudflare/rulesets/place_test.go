@@ -160,7 +160,7 @@ func TestSideBySide(t *testing.T) {
 	}
 	s.Reset()
 	s.Settled(t, kind, declared(nil, "a"), &out)
-	s.Settled(t, kind, declared(nil, "a"), nil) // without a record
+	s.Settled(t, kind, declared(nil, "a"), nil) // without state
 	if wrote := s.Wrote(); len(wrote) > 0 {
 		t.Errorf("unchanged, and wrote %v", wrote)
 	}

@@ -51,8 +51,8 @@ func add(ctx context.Context, cloud kind.Cloud, live liveRuleset, want RulesetPr
 	return nil
 }
 
-// patchRules changes rules, each as a whole: what a change leaves out would be gone. What is ignored, or left for later,
-// keeps its live value. A rule of others that is to be ours gets its reference.
+// patchRules changes rules, each as a whole: what a change leaves out would be deleted. What is ignored, or left for
+// later, keeps its live value. A rule of others that is to be ours gets its reference.
 func patchRules(want RulesetProps) *kind.Operation[liveRuleset] {
 	return kind.Set("PatchRule", func(ctx context.Context, u kind.Update[liveRuleset]) error {
 		ours := u.Live.ours()
@@ -91,7 +91,7 @@ func dropRules(want RulesetProps) *kind.Operation[liveRuleset] {
 	})
 }
 
-// remove takes away rules of ours. One that is gone already is as good.
+// remove takes away rules of ours. One that is missing already is as good.
 func remove(ctx context.Context, cloud kind.Cloud, live liveRuleset, which func(i int) bool) error {
 	for i, r := range live.Rules {
 		if own(live.name, r.Ref) == "" || !which(i) {

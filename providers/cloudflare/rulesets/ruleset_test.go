@@ -94,7 +94,7 @@ func objects(t kindtest.T, s *cloudflaretest.Server) []any {
 	return out
 }
 
-// at is where the rules of a thing are.
+// where returns the path of the rules of an object.
 func where(attrs obj) string {
 	scope := "/accounts/ACCOUNT"
 	if zone, _ := attrs["zoneId"].(string); zone != "" {
@@ -103,7 +103,7 @@ func where(attrs obj) string {
 	return scope + "/rulesets/" + attrs["id"].(string) + "/rules"
 }
 
-// mine are the rules of a thing by the author's references, as others see them.
+// mine are the rules of an object by the author's references, as others see them.
 func mine(t kindtest.T, s *cloudflaretest.Server, attrs obj) map[string]obj {
 	t.Helper()
 	path := strings.TrimSuffix(where(attrs), attrs["id"].(string)+"/rules") + "phases/" + attrs["phase"].(string) + "/entrypoint"
@@ -117,7 +117,7 @@ func mine(t kindtest.T, s *cloudflaretest.Server, attrs obj) map[string]obj {
 	return all
 }
 
-// rewrite makes the rules of a thing what props declare, as somebody else would.
+// rewrite makes the rules of an object what props declare, as somebody else would.
 func rewrite(ws cloudflaretest.Worlds) kindtest.Hand {
 	return func(t kindtest.T, w kindtest.World, to kindtest.Edited) {
 		t.Helper()

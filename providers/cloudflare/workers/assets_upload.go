@@ -21,7 +21,8 @@ import (
 const mostUploads = 3
 
 // uploadFiles tells Cloudflare of all files, uploads those that it has not had, and gives what stands for them in the
-// upload of the Worker. A session that ends too early is begun anew by whoever repeats the call: what arrived stays.
+// upload of the Worker. A session that ends too early is begun anew by the code that repeats the call: what arrived
+// stays.
 func uploadFiles(ctx context.Context, cloud reconcile.Cloud, t target, p prepared) (ticket string, err error) {
 	var session struct {
 		JWT     string

@@ -116,7 +116,7 @@ func (u *update) compareRows(d *kind.Diff[liveWorker], live liveWorker, set *kin
 	}
 }
 
-// had reports that the entry was declared when the Worker was settled last.
+// had reports that the entry was declared when the Worker was reconciled last.
 func had(d *kind.Diff[liveWorker], name string) bool {
 	for _, prop := range []tree.Path{"env", "bindings"} {
 		if _, declared := tree.Get(d.Had(), prop.Key(name)); declared {

@@ -16,7 +16,7 @@ import (
 	"github.com/athanor-dev/athanor/reconcile/tree"
 )
 
-// life is one Worker in a world of its own, in a directory with all samples, and what is on record of it.
+// life is one Worker in a world of its own, in a directory with all samples, and what state holds of it.
 type life struct {
 	*cloudflaretest.Server
 	t     *testing.T
@@ -34,7 +34,7 @@ func begin(t *testing.T) *life {
 	return l
 }
 
-// job is the Worker as it is declared, prepared and on record.
+// job is the Worker as it is declared, prepared and in state.
 func (l *life) job(props obj) *reconcile.Job {
 	l.t.Helper()
 	job := l.Job(l.t, l.kind, props, l.out)
@@ -55,7 +55,7 @@ func (l *life) job(props obj) *reconcile.Job {
 	return job
 }
 
-// try settles the Worker.
+// try reconciles the Worker.
 func (l *life) try(props obj) error {
 	l.t.Helper()
 	l.Reset()
@@ -66,7 +66,7 @@ func (l *life) try(props obj) error {
 	return err
 }
 
-// to settles the Worker, and tells which calls that took.
+// to reconciles the Worker, and returns which calls that took.
 func (l *life) to(props obj) []string {
 	l.t.Helper()
 	if err := l.try(props); err != nil {

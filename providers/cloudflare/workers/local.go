@@ -235,8 +235,8 @@ func serveHere(ctx context.Context, scope kind.Facts, w here.Worker, serve Serve
 // noCode answers what no static file does.
 const noCode = `export default { fetch() { return new Response("Not found", { status: 404 }) } }`
 
-// bindingsHere are the environment, as an upload would have it. What is bound to a thing at Cloudflare is refused: the code
-// would find an empty one.
+// bindingsHere are the environment, as an upload would have it. A binding to an object at Cloudflare is refused: the
+// code would find an empty one.
 func bindingsHere(want WorkerProps, secret func(tree.Path) bool) ([]map[string]any, error) {
 	var all []map[string]any
 	for _, e := range entries(want, secret) {

@@ -57,7 +57,7 @@ func TestReplaced(t *testing.T) {
 	l.wrote("after the old one is gone", l.to(with(props, obj{"name": "next"})))
 }
 
-// TestDelete: nothing leads to a Worker that is gone, also where the program has said nothing of it for long.
+// TestDelete: nothing leads to a deleted Worker, also where the program has said nothing of it for long.
 func TestDelete(t *testing.T) {
 	t.Parallel()
 	l := begin(t)

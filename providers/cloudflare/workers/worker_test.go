@@ -252,7 +252,7 @@ func workerSuite() kindtest.Suite {
 			"routes.*.zone": {"cdn.shop.example"}, "bindings.*.rateLimit.period": {"10s"}, "placement.region": {"gcp:europe-west1"},
 			"observability.samplingRate": {0.25}, "observability.logs.samplingRate": {0.25}, "observability.traces.samplingRate": {0.25},
 		},
-		// What somebody adds is nobody's entry; whoever uploads other code may have uploaded other assets.
+		// What somebody adds is nobody's entry; somebody who uploads other code may have uploaded other assets.
 		Alias: map[tree.Path]tree.Path{"bindings": "env", "code": "assets"},
 		Open:  map[tree.Path]string{"routes": "Cloudflare tells of routes by zones alone: in one that nobody names they are not seen"},
 		Silent: map[tree.Path]string{

@@ -147,7 +147,7 @@ func TestPutBack(t *testing.T) {
 	}
 }
 
-// TestKeptFirst: what was there is on record before it is changed, so that a crash in between loses nothing.
+// TestKeptFirst checks that what was there is in state before it is changed, so that a crash in between loses nothing.
 func TestKeptFirst(t *testing.T) {
 	l := newLife(t)
 	var kept map[string]any

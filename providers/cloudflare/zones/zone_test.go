@@ -107,7 +107,7 @@ func TestDeleteZone(t *testing.T) {
 	}
 }
 
-// TestOtherAccount: a zone on record that is in another account now is not looked into.
+// TestOtherAccount checks that a zone in state that is in another account now is not read.
 func TestOtherAccount(t *testing.T) {
 	s := cloudflaretest.Start(t)
 	kind := zoneKind.Erase()

@@ -81,7 +81,7 @@ func (l *Lock) write(folder string) error {
 	}
 	defer func() { _ = os.Remove(f.Name()) }()
 	_, err = f.Write(append(data, '\n'))
-	// It is checked in, and read by whoever works on the program.
+	// It is checked in, and read by everybody who works on the program.
 	if err := errors.Join(err, f.Chmod(0o644), f.Sync(), f.Close()); err != nil {
 		return err
 	}

@@ -303,7 +303,7 @@ func (p *Process) Kill() {
 // Close ends the process: in good order, and by force after two seconds.
 func (p *Process) Close() {
 	if p.ended != nil && !p.Exited() {
-		ctx, cancel := context.WithTimeout(context.Background(), endTimeout) //nolint:forbidigo // whoever closes waits for it
+		ctx, cancel := context.WithTimeout(context.Background(), endTimeout) //nolint:forbidigo // the caller of close waits for it
 		defer cancel()
 		if p.wire != nil {
 			_ = p.wire.call(ctx, "/plugin.GRPCController/Shutdown", nil, nil) // its connection may go before it answers

@@ -128,7 +128,7 @@ func (r reader) whole(name string, s *tfplugin.Schema) (*Type, error) {
 func (t *Type) mark() string {
 	written, err := t.Value.MarshalJSON()
 	if err != nil {
-		return "" // it is no mark of anything
+		return "" // it identifies nothing
 	}
 	sum := sha256.Sum256(fmt.Appendf(written, "%d", t.Version))
 	return base64.RawStdEncoding.EncodeToString(sum[:9])

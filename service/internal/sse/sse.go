@@ -1,4 +1,5 @@
-// Package sse sends the events of a run to whoever follows it, as server-sent events, and bounds how many do so at once.
+// Package sse sends the events of a run to the clients that follow it, as server-sent events, and bounds how many do so
+// at once.
 //
 // It knows the wire: ids, the pulse that keeps a connection open, and the event "end". It does not know who may read, nor
 // what an event says.

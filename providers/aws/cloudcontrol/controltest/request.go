@@ -188,7 +188,7 @@ func (s *Server) update(q *request, t *schema, in *input) *problem {
 		}
 		for name, p := range t.Properties {
 			if p.CausesReplacement != "yes" {
-				delete(r.model, name) // what can only be written and is not sent again is gone
+				delete(r.model, name) // what can only be written and is not sent again is deleted
 			}
 		}
 		maps.Copy(r.model, next)

@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// resource is one thing: what was set, and what the service gave.
+// resource is one object: what was set, and what the service gave.
 type resource struct {
 	typ   *schema
 	model map[string]any

@@ -99,9 +99,9 @@ type Finding string
 // The ways to find a resource, best first.
 const (
 	ByName   Finding = "name"    // its identity is the author's to choose
-	ByTags   Finding = "tags"    // its mark is written when it is created
+	ByTags   Finding = "tags"    // its owner tag is written when it is created
 	ByParent Finding = "parent"  // the listing shows it, and it is matched by what cannot change
-	Nowhere  Finding = "nothing" // not at all: a lost record means a second one
+	Nowhere  Finding = "nothing" // not at all: a lost state means a second one
 )
 
 // Finding is the best way for the type.

@@ -9,7 +9,7 @@ import (
 	"github.com/athanor-dev/athanor/providers/aws/cloudcontrol/registry"
 )
 
-// tags says how a type is tagged, nil when it is not, or not in a way that a mark of ownership fits into.
+// tags says how a type is tagged, nil when it is not, or not in a way that an owner tag fits into.
 func (c *converter) tags() *registry.Tags {
 	said, ok := c.schema["tagging"].(obj)
 	taggable, _ := said["taggable"].(bool)

@@ -78,7 +78,7 @@ func (a api) alsoOfAccount(path string) bool {
 	return ok && a.at("/accounts/{}/"+rest) != nil && !slices.Contains(apart, rest)
 }
 
-// apart are the paths where accounts and zones have different things.
+// apart are the paths where accounts and zones have different objects.
 var apart = []string{"dns_settings"}
 
 func (a api) alsoOfZone(path string) bool {
@@ -170,7 +170,8 @@ func isTime(name string) bool {
 	return strings.HasSuffix(name, "_at") || strings.HasSuffix(name, "_on")
 }
 
-// changed is the shape of what can be changed. An operation that takes other things than the creation is none of change.
+// changed is the shape of what can be changed. An operation that takes other fields than the creation is none of
+// change.
 func (c *calls) changed(t *schema.Type, given *schema.Node) *schema.Node {
 	if t.Shape != schema.Collection {
 		return nil
