@@ -70,6 +70,10 @@ func (d *deleter) commitLess(ctx context.Context, n *plan.Node, rec *state.Entry
 func (d *deleter) condemn(ctx context.Context, n *plan.Node, rec *state.Entry) error {
 	changed := false
 	for _, g := range rec.Generations {
+		if d.beginUndo(n, rec, g) {
+			changed = true
+			continue
+		}
 		changed = changed || g.State != statestore.Condemned && !g.StateOnly
 		g.State = statestore.Condemned
 	}
@@ -77,6 +81,18 @@ func (d *deleter) condemn(ctx context.Context, n *plan.Node, rec *state.Entry) e
 		return nil
 	}
 	return d.commit(ctx, n, rec)
+}
+
+// beginUndo notes in an entry that what its live generation did on the outside is about to be undone, and reports whether it does.
+// As when its run was cut, the generation counts as begun from then on: it is undone again, or runs again where it is declared.
+func (d *deleter) beginUndo(n *plan.Node, rec *state.Entry, g *state.Generation) bool {
+	kind, known := d.Catalog.Kind(g.Kind)
+	if !known || !plan.Undoes(kind.Spec()) || g.State != statestore.Live || rec.Candidate() != nil || d.GoesWith(n, g.Number) != nil {
+		return false
+	}
+	g.State, g.Identity, g.Written = statestore.Candidate, "", time.Now()
+	g.Intent = &state.Intent{Address: n.Address, Props: first(g.Props, rec.Props), Started: g.Written}
+	return true
 }
 
 // dropCondemned deletes the generations that a declared row has left behind. One that cannot be deleted stops
@@ -136,6 +152,11 @@ func (c *creator) dropFirst(ctx context.Context, n *plan.Node) (bool, error) {
 		return false, err
 	}
 	for _, g := range old {
+		if begun := n.Entry.Clone(); c.beginUndo(n, begun, begun.ByNumber(g.Number)) {
+			if err := c.commit(ctx, n, begun); err != nil {
+				return false, err
+			}
+		}
 		if err := c.deleteGeneration(ctx, n, g); err != nil {
 			return false, err
 		}

@@ -14,6 +14,9 @@ import (
 // Acts reports a kind that acts on the outside when it is created, although nothing but its state is kept.
 func Acts(spec *reconcile.Spec) bool { return spec.Rerun || spec.InDev }
 
+// Undoes reports a kind that acts on the outside and whose deletion undoes that. Nothing shows how far a run or an undo came.
+func Undoes(spec *reconcile.Spec) bool { return spec.Rerun && !spec.InDev && spec.Tidies }
+
 // Announcer lists what decisions lead to.
 type Announcer struct {
 	Catalog *reconcile.Catalog

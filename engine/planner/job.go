@@ -66,6 +66,9 @@ func (j *Jobs) DeclaredJob(ctx context.Context, n *plan.Node, t Target) (*reconc
 	if n.Was != nil {
 		job.Ignore = slices.Concat(o.IgnoreChanges, n.Was.Aside)
 	}
+	if t.Gen.Begun() && t.Gen.StateOnly {
+		job.Last = nil // it runs again: how far its run or its undo came nothing shows
+	}
 	if t.Gen != nil && n.Entry != nil {
 		job.Had, job.OldAssets = n.Entry.Props, n.Entry.Files
 	}

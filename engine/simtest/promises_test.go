@@ -35,6 +35,8 @@ func promises() []regression {
 		{"21", "a recovered upstream moved attributes that the plan did not announce", []string{"recover and change"}, []string{"engine TestRecoveredUpstreamMovesItsAttributes"}, "owner-tags-move-nothing"},
 		{"22", "hooks ran before a read had shown that there is anything to do", []string{"hooks, and somebody did it after the plan", "hooks, and another path changed after the plan"}, []string{"engine TestHooksRunForWhatIsPermitted"}, "hooks-run-before-the-read"},
 		{"23", "what may be replaced was deleted first in any case", []string{"may delete first, and need not", "may replace what has a given name, and need not"}, []string{"engine/plan TestDeleteFirst"}, "deletes-what-may-stay"},
+		{"24", "an undo that was cut or failed counted as never begun", []string{"undo a command"}, []string{"cmd/athanor TestCutUndoRunsAgain"}, "an-undo-is-not-noted"},
+		{"25", "what an earlier run of a command left behind was undone after its new run", []string{"replace a command"}, []string{"engine/simtest/model TestCommands"}, "undone-after-the-new-run"},
 	}
 }
 
