@@ -45,8 +45,6 @@ type (
 type (
 	// Action is [plan.Action].
 	Action = plan.Action
-	// CycleError is [plan.CycleError].
-	CycleError = plan.CycleError
 	// Dev is [plan.Dev].
 	Dev = plan.Dev
 	// Event is [plan.Event].
@@ -77,8 +75,6 @@ type (
 	Planned = plan.Planned
 	// Problem is [plan.Problem].
 	Problem = plan.Problem
-	// ProblemGroup is [plan.ProblemGroup].
-	ProblemGroup = plan.ProblemGroup
 	// Reading is [planner.Reading].
 	Reading = planner.Reading
 	// Reason is [plan.Reason].
@@ -110,6 +106,8 @@ type (
 )
 
 type (
+	// ApplyOptions is [execute.RunOptions].
+	ApplyOptions = execute.RunOptions
 	// ConvergeError is [execute.ConvergeError].
 	ConvergeError = execute.ConvergeError
 	// ResourceError is [execute.ResourceError].
@@ -206,7 +204,7 @@ func ReadGraph(data []byte) (*Graph, error) { return planner.ReadGraph(data) }
 func ReadPlan(data []byte) (*Plan, error) { return plan.ReadPlan(data) }
 
 // GroupProblems returns problems by their cause, those that follow from others last.
-func GroupProblems(problems []Problem) []ProblemGroup { return plan.GroupProblems(problems) }
+func GroupProblems(problems []Problem) []plan.ProblemGroup { return plan.GroupProblems(problems) }
 
 // NewWarm keeps nothing yet.
 func NewWarm() *Warm { return planner.NewWarm() }

@@ -26,6 +26,8 @@ type (
 	Finding = edit.Finding
 	// Checkup is [edit.Checkup].
 	Checkup = edit.Checkup
+	// Relocation is [edit.Relocation].
+	Relocation = edit.Relocation
 )
 
 // ErrSerial is matched by a *SerialError.
@@ -84,21 +86,9 @@ func (e StageEnd) end() edit.StageEnd {
 	return edit.StageEnd{Runner: e.Engine.runner, Stage: e.Stage, Dir: e.Dir}
 }
 
-// Relocation moves resources of one stage to another stage of the same store, with a run in each. Both leases are taken before
-// anything is changed, in the order of the stages' names. The rows of both stages name each other for as long as both have the
-// object, and no plan of either stage is made then: the same relocation again completes it.
-type Relocation struct{ *edit.Relocation }
-
 // PlanRelocation says what moving resources to another stage would do; it observes their objects, and changes nothing. Renames name
 // single addresses. derives reports kinds whose values come from the key of their stage. What cannot be moved is a *RefusedError,
 // beside the plans.
 func PlanRelocation(ctx context.Context, from, to StageEnd, renames []Rename, derives func(kind string) bool) (*Relocation, error) {
-	m, err := edit.PlanRelocation(ctx, from.end(), to.end(), renames, derives)
-	return &Relocation{m}, err
-}
-
-// Apply moves the resources and returns the result of the run at the target. Interrupted, or killed, it leaves rows that name each
-// other: the same relocation again completes it. What cannot get its owner tag turns everything back.
-func (m *Relocation) Apply(ctx context.Context, o ApplyOptions) (*Result, error) {
-	return m.Relocation.Apply(ctx, o.run())
+	return edit.PlanRelocation(ctx, from.end(), to.end(), renames, derives)
 }

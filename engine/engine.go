@@ -3,7 +3,6 @@ package engine
 import (
 	"context"
 	"os/exec"
-	"time"
 
 	"github.com/athanor-dev/athanor/engine/execute"
 	"github.com/athanor-dev/athanor/engine/graph"
@@ -124,7 +123,7 @@ func (e *Engine) Scan(ctx context.Context, g *Graph, o ScanOptions) (*Scan, erro
 // takes no lease, is not a run and commits nothing.
 // Failures of single resources are in the result; an error means that the run as a whole could not be done.
 func (e *Engine) Apply(ctx context.Context, p *Plan, o ApplyOptions) (*Result, error) {
-	return e.runner().Apply(ctx, p, o.run())
+	return e.runner().Apply(ctx, p, o)
 }
 
 // runner applies the plans of the engine.
@@ -132,25 +131,4 @@ func (e *Engine) runner() *execute.Runner {
 	return &execute.Runner{
 		Planner: e.planner(), Remember: e.Remember, KeepDurations: e.KeepDurations, Root: e.Root, User: e.User, RunHook: e.RunHook,
 	}
-}
-
-func (o *ApplyOptions) run() execute.RunOptions {
-	return execute.RunOptions{
-		Graph: o.Graph, Plan: o.PlanOptions, Approve: o.Approve, Wait: o.Wait, Command: o.Command, Interrupt: o.Interrupt,
-	}
-}
-
-// ApplyOptions say how to apply a plan.
-type ApplyOptions struct {
-	PlanOptions
-	// Graph is the program that a plan was made of, for one that was read from a document. A destroy needs none.
-	Graph *Graph
-	// Approve is asked again when the record moved between planning and the lease and the new plan differs. Nil: not approved.
-	Approve func(*Plan) bool
-	// Wait queues for the lease that long; 0: not at all.
-	Wait time.Duration
-	// Command is the run's name in the history: "deploy", "destroy".
-	Command string
-	// Interrupt, when closed, starts nothing new and lets running calls finish. Cancelling the context cancels calls.
-	Interrupt <-chan struct{}
 }

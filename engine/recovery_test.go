@@ -150,8 +150,12 @@ func TestFixedDifferencesAreNeverAdoptedSilently(t *testing.T) {
 		return b
 	}
 	b, g := found(), graph(res("a", m{"name": "pot", "shape": "square"}))
-	if _, err := b.e.Plan(t.Context(), g, b.opts); !errors.Is(err, reconcile.ErrReplace) || !errors.Is(err, engine.ErrRefused) {
+	refused, err := b.e.Plan(t.Context(), g, b.opts)
+	if !errors.Is(err, reconcile.ErrReplace) || !errors.Is(err, engine.ErrRefused) {
 		t.Fatalf("%v", err)
+	}
+	if a := lineOf(t, refused, "a"); a.Action != engine.Blocked || a.From != "" {
+		t.Errorf("a refused adoption says that it comes from %q: %+v", a.From, a)
 	}
 	b.opts.Replace = []string{"a"}
 	p := b.plan(g)

@@ -116,9 +116,19 @@ func TestVisibilityBound(t *testing.T) {
 		if actions(p) != "a:create" || !slices.Contains(p.Actions[0].Notes, "not yet visible") {
 			t.Fatalf("%s %v", actions(p), p.Actions[0].Notes)
 		}
+		// Drift gives the same answer, and both say until when a run waits.
+		drift, err := b.e.PlanDrift(t.Context(), testStage, g, b.opts)
+		if until := p.Actions[0].WaitUntil; err != nil || actions(drift) != "a:create" || until.Before(time.Now()) || !drift.Actions[0].WaitUntil.Equal(until) {
+			t.Errorf("%v: drift has %s until %v, the plan until %v", err, actions(drift), drift.Actions[0].WaitUntil, until)
+		}
+		var told []string
+		b.e.Events = func(e engine.Event) { told = append(told, e.Note) }
 		go func() { time.Sleep(3 * time.Second); b.world.mu.Lock(); b.world.stale = 0; b.world.mu.Unlock() }()
 		if r := b.deploy(g); len(r.Failures) > 0 || len(b.world.things) != 1 {
 			t.Fatalf("%s %v", failures(r), b.world.names())
+		}
+		if !slices.ContainsFunc(told, func(note string) bool { return strings.Contains(note, "not visible yet, until ") }) {
+			t.Errorf("the wait is not announced with its reason and its end: %q", told)
 		}
 		b.settled(g)
 		// A deletion within the bound does not take "not yet" for "gone".

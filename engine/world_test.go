@@ -598,7 +598,7 @@ func runKind(w *world) *reconciletest.Kind[noteProps, runLive, noteAttrs] {
 		return w.call(ctx, op, text, true, func() error { return nil })
 	}
 	return &reconciletest.Kind[noteProps, runLive, noteAttrs]{
-		Type: "world.Run", Recorded: true, Rerun: true,
+		Type: "world.Run", Recorded: true, Rerun: true, Tidies: true,
 		Observe: func(_ context.Context, s reconciletest.Site[noteProps, noteAttrs]) (runLive, error) {
 			if s.Last == nil {
 				return runLive{}, reconcile.ErrAbsent

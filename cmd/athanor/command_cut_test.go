@@ -133,3 +133,39 @@ func commandStarted(w *world) (end func()) {
 		}
 	}
 }
+
+// TestCutUndoRunsAgain: an undo that failed or was killed after it had acted has begun, so that a deploy of the same program runs the
+// command again, and a destroy undoes it again.
+func TestCutUndoRunsAgain(t *testing.T) {
+	for name, undo := range map[string]string{
+		"failed": "rm -f made; [ -e go ]",
+		"killed": "rm -f made; [ -e go ] || { exec 3>alive; echo started >&3; sleep 100; }",
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, "stack: undone\nresources:\n  step: {kind: local.Command, props: {run: touch made, undo: \""+undo+"\"}}\n")
+			w.fifo("alive")
+			w.run(0, "deploy", "--yes")
+			if name == "failed" {
+				w.run(4, "destroy", "--yes")
+			} else {
+				destroy := w.start("athanor", "destroy", "--yes")
+				end := commandStarted(w)
+				destroy.signal(os.Kill)
+				<-destroy.ended
+				end()
+			}
+			if w.has("made") {
+				t.Fatal("the undo did nothing before it was cut")
+			}
+			w.run(0, "deploy", "--yes")
+			if !w.has("made") {
+				t.Error("a deploy takes what is half undone for done")
+			}
+			w.write("go", "")
+			w.run(0, "destroy", "--yes")
+			if w.has("made") {
+				t.Error("it is not undone")
+			}
+		})
+	}
+}

@@ -24,7 +24,7 @@ type Gate struct {
 	lease atomic.Pointer[Lease]
 }
 
-// lease is what a writer must still hold right before it changes the world.
+// Lease is what a writer must still hold right before it changes the world.
 type Lease struct {
 	Journal  *statestore.Journal
 	Stopping func() bool // the run was asked to stop
@@ -54,7 +54,7 @@ func NewGate(parallel int) *Gate {
 	return &Gate{slots: slots{free: parallel}}
 }
 
-// hold makes the gate check a lease before every mutation.
+// Hold makes the gate check a lease before every mutation.
 func (g *Gate) Hold(l *Lease) { g.lease.Store(l) }
 
 // Enter takes a place and, for a mutation, checks the lease as the last thing before the call. After an interrupt no
@@ -97,7 +97,7 @@ func (g *Gate) place(ctx context.Context) error {
 	}
 }
 
-// mayBegin refuses what would begin after the run was asked to stop.
+// MayBegin refuses what would begin after the run was asked to stop.
 func (g *Gate) MayBegin() error {
 	if l := g.lease.Load(); l != nil && l.Stopping() {
 		return &reconcile.StopError{Err: &reconcile.InterruptedError{}}
@@ -105,7 +105,7 @@ func (g *Gate) MayBegin() error {
 	return nil
 }
 
-// mayWrite is the last check before anything that changes the world.
+// MayWrite is the last check before anything that changes the world.
 func (g *Gate) MayWrite(ctx context.Context) error {
 	if l := g.lease.Load(); l != nil {
 		if err := l.check(ctx); err != nil {

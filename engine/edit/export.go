@@ -1,7 +1,6 @@
 package edit
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -214,10 +213,8 @@ func (doc *Export) SealedAgain(snap *statestore.Snapshot) *Export {
 
 // ReadExport reads an export document. Unknown fields and other formats are errors.
 func ReadExport(data []byte) (*Export, error) {
-	dec := json.NewDecoder(bytes.NewReader(data))
-	dec.DisallowUnknownFields()
 	var doc Export
-	if err := plan.DecodeWhole(dec, &doc); err != nil {
+	if err := plan.DecodeWhole(data, &doc); err != nil {
 		return nil, fmt.Errorf("export document: %w", err)
 	}
 	if doc.Format != exportFormat {

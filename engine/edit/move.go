@@ -239,18 +239,25 @@ func unmarked(n *plan.Node, g *state.Generation) error {
 		return nil
 	case g.Identity == "":
 		return reconcile.WithHint(errors.New("its creation began and state does not say how it ended"), "`athanor deploy` finishes it")
+	}
+	return tagless(n, g, func() error {
+		return reconcile.WithHint(fmt.Errorf("a %s has no owner tag: only its name shows that it is ours, and its name stays that of %s", g.Kind, n.Entry.Birth),
+			"declare it under the new address with renamedFrom: [%s] and deploy", n.From)
+	})
+}
+
+// tagless says why an object that has no owner tag to write cannot move. Of one that only its name shows to be ours named says so.
+func tagless(n *plan.Node, g *state.Generation, named func() error) error {
+	switch {
 	case n.Spec == nil:
-		return fmt.Errorf("%w: %s", errNoKind, g.Kind)
+		return fmt.Errorf("no kind of this name is linked in: %s", g.Kind)
 	case n.Spec.Marked:
 		return reconcile.WithHint(errors.New("state does not say what it was created from, and its owner tag cannot be compared"), "`athanor deploy` writes it to state")
 	case n.Spec.Named && !n.Spec.Same && !n.Spec.ByParent && !g.NameGiven:
-		return reconcile.WithHint(fmt.Errorf("a %s has no owner tag: only its name shows that it is ours, and its name stays that of %s", g.Kind, n.Entry.Birth),
-			"declare it under the new address with renamedFrom: [%s] and deploy", n.From)
+		return named()
 	}
 	return nil
 }
-
-var errNoKind = errors.New("no kind of this name is linked in")
 
 // remarkable says whether the mark of a thing can be rewritten.
 func remarkable(j *planner.Jobs, n *plan.Node, g *state.Generation, job *reconcile.Job, look reconcile.Look) error {

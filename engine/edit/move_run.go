@@ -3,7 +3,6 @@ package edit
 import (
 	"context"
 	"errors"
-	"maps"
 	"slices"
 
 	"github.com/athanor-dev/athanor/engine/execute"
@@ -37,12 +36,13 @@ func (m *moving) apply(ctx context.Context, r *execute.Run) (statestore.Change, 
 		return m.done(r)
 	}
 	if r.Stopping() || ctx.Err() != nil {
-		return statestore.Change{}, m.cut(errs)
+		return statestore.Change{}, halfMoved(errs, func(i int) string { return m.nodes[i].Address })
 	}
+	failed := failure(errs, r.Draft.Redact.Error, func(i int) string { return m.nodes[i].From })
 	if len(m.begun) > 0 {
-		return statestore.Change{}, m.failure(r, errs) // the rows were moved by an earlier run, and stay
+		return statestore.Change{}, failed // the rows were moved by an earlier run, and stay
 	}
-	return statestore.Change{}, errors.Join(m.failure(r, errs), m.undo(ctx, r))
+	return statestore.Change{}, errors.Join(failed, m.undo(ctx, r))
 }
 
 // records are those that a move changes.
@@ -98,24 +98,25 @@ func (m *moving) undo(ctx context.Context, r *execute.Run) error {
 	return r.Journal.Commit(context.WithoutCancel(ctx), back)
 }
 
-// failure says what could not be marked.
-func (m *moving) failure(r *execute.Run, errs []error) error {
+// failure says what could not be tagged, by the addresses that the errors belong to.
+func failure(errs []error, redact func(error) error, address func(i int) string) error {
 	e := &plan.RefusedError{}
 	for i, err := range errs {
 		if err != nil && !errors.Is(err, plan.ErrStopped) {
-			e.Problems = append(e.Problems, plan.Problem{Address: m.nodes[i].From, Err: r.Draft.Redact.Error(err)})
+			e.Problems = append(e.Problems, plan.Problem{Address: address(i), Err: redact(err)})
 		}
 	}
 	return e
 }
 
-// cut says that a move was stopped in the middle.
-func (m *moving) cut(errs []error) error {
-	left := make(map[string]bool)
+// halfMoved says that a move was stopped in the middle, and of which addresses.
+func halfMoved(errs []error, address func(i int) string) error {
+	var left []string
 	for i, err := range errs {
 		if err != nil {
-			left[m.nodes[i].Address] = true
+			left = append(left, address(i))
 		}
 	}
-	return &plan.HalfMovedError{Addresses: slices.Sorted(maps.Keys(left))}
+	slices.Sort(left)
+	return &plan.HalfMovedError{Addresses: left}
 }

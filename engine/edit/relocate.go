@@ -25,7 +25,9 @@ type StageEnd struct {
 	Dir    string
 }
 
-// Relocation moves resources of one stage to another stage of the same store, as Relocation of the engine says.
+// Relocation moves resources of one stage to another stage of the same store, with a run in each. Both leases are taken before
+// anything is changed, in the order of the stages' names. The rows of both stages name each other for as long as both have the
+// object, and no plan of either stage is made then: the same relocation again completes it.
 type Relocation struct {
 	// Source is what the stage that gives does, Target what the one that gets does.
 	Source, Target *plan.Plan
@@ -196,8 +198,12 @@ func (m *Relocation) leavable(ctx context.Context, pair relocated) error {
 			return err
 		}
 		switch {
+		case job == nil && !g.StateOnly:
+			err = tagless(n, g, func() error {
+				return reconcile.WithHint(fmt.Errorf("a %s has no owner tag: only its name shows that it is ours, and its name is that of %s", g.Kind, m.from.Stage),
+					"give it a name in the program of both stacks")
+			})
 		case job == nil:
-			err = m.tagless(n, g)
 		case look.Absent && g.State == statestore.Condemned:
 		case look.Absent:
 			err = reconcile.WithHint(fmt.Errorf("%s %s is missing", g.Kind, g.Identity), "deploy %s, which makes it again", m.from.Stage)
@@ -216,22 +222,6 @@ func (m *Relocation) leavable(ctx context.Context, pair relocated) error {
 }
 
 const byAdoption = "`athanor state rm %s` retains it, and a deploy of the other stack with --adopt takes it over"
-
-// tagless says why an object that has no owner tag to write cannot change its stage.
-func (m *Relocation) tagless(n *plan.Node, g *state.Generation) error {
-	switch {
-	case g.StateOnly:
-		return nil
-	case n.Spec == nil:
-		return fmt.Errorf("%w: %s", errNoKind, g.Kind)
-	case n.Spec.Marked:
-		return reconcile.WithHint(errors.New("state does not say what it was created from, and its owner tag cannot be compared"), "`athanor deploy` writes it to state")
-	case n.Spec.Named && !n.Spec.Same && !n.Spec.ByParent && !g.NameGiven:
-		return reconcile.WithHint(fmt.Errorf("a %s has no owner tag: only its name shows that it is ours, and its name is that of %s", g.Kind, m.from.Stage),
-			"give it a name in the program of both stacks")
-	}
-	return nil
-}
 
 // judgedHere is the verdict on an object by the owner tag of its own stage, whatever the job would write.
 func judgedHere(j *planner.Jobs, n *plan.Node, g *state.Generation, job *reconcile.Job, look reconcile.Look) adopt.Answer {

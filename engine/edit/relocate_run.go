@@ -61,12 +61,13 @@ func (m *Relocation) carry(ctx context.Context) error {
 		return m.giveUp(ctx)
 	}
 	if m.stopping() || ctx.Err() != nil {
-		return m.cut(errs)
+		return halfMoved(errs, func(i int) string { return m.nodes[i].target.Plan.From })
 	}
+	failed := failure(errs, m.from.run.Draft.Redact.Error, func(i int) string { return m.sourceAddress(m.nodes[i]) })
 	if len(m.begun) > 0 {
-		return m.failure(errs) // rows were moved by an earlier run, and stay
+		return failed // rows were moved by an earlier run, and stay
 	}
-	return errors.Join(m.failure(errs), m.turnBack(ctx))
+	return errors.Join(failed, m.turnBack(ctx))
 }
 
 // stopping reports that one of the two runs was asked to stop.
@@ -143,8 +144,7 @@ func (m *Relocation) retag(ctx context.Context, pair relocated, forth bool) erro
 			return &adopt.OwnerError{Kind: g.Kind, Identity: look.Identity, Verdict: answer.Verdict, Owner: answer.Owner}
 		}
 		kind, _ := j.Catalog.Kind(g.Kind)
-		_, err = kind.Settle(ctx, job, reconcile.Hooks{Intend: func(context.Context) error { return plan.ErrStopped }})
-		if err != nil && !errors.Is(err, plan.ErrStopped) { // it is gone meanwhile
+		if err := execute.WriteMark(ctx, kind, job); err != nil {
 			return err
 		}
 	}
@@ -189,27 +189,4 @@ func (m *Relocation) turnBack(ctx context.Context) error {
 		return err
 	}
 	return m.writeSource(ctx, func(pair relocated) *state.Entry { return pair.source.Entry })
-}
-
-// failure says what could not be tagged.
-func (m *Relocation) failure(errs []error) error {
-	e := &plan.RefusedError{}
-	for i, err := range errs {
-		if err != nil && !errors.Is(err, plan.ErrStopped) {
-			e.Problems = append(e.Problems, plan.Problem{Address: m.sourceAddress(m.nodes[i]), Err: m.from.run.Draft.Redact.Error(err)})
-		}
-	}
-	return e
-}
-
-// cut says that a move was stopped in the middle.
-func (m *Relocation) cut(errs []error) error {
-	var left []string
-	for i, err := range errs {
-		if err != nil {
-			left = append(left, m.nodes[i].target.Plan.From)
-		}
-	}
-	slices.Sort(left)
-	return &plan.HalfMovedError{Addresses: left}
 }

@@ -39,16 +39,17 @@ type Runner struct {
 
 // RunOptions say how a run goes.
 type RunOptions struct {
-	// Graph is the program of a plan that was read from a document, Plan how that is planned again.
+	// PlanOptions say how a plan that was read from a document is planned again.
+	plan.PlanOptions
+	// Graph is the program that a plan was made of, for one that was read from a document. A destroy needs none.
 	Graph *planner.Graph
-	Plan  plan.PlanOptions
 	// Approve is asked again when the state moved between planning and the lease and the new plan differs. Nil: not approved.
 	Approve func(*plan.Plan) bool
 	// Wait queues for the lease that long; 0: not at all.
 	Wait time.Duration
-	// Command is the run's name in the history.
+	// Command is the run's name in the history: "deploy", "destroy".
 	Command string
-	// Interrupt, when closed, starts nothing new and lets running calls finish.
+	// Interrupt, when closed, starts nothing new and lets running calls finish. Cancelling the context cancels calls.
 	Interrupt <-chan struct{}
 }
 
@@ -59,7 +60,7 @@ func (e *Runner) Apply(ctx context.Context, p *plan.Plan, o RunOptions) (*Result
 	announced, resumed := p, false
 	if planner.DraftOf(p) == nil {
 		var err error
-		if p, resumed, err = e.Derive(ctx, announced, o.Graph, o.Plan); err != nil {
+		if p, resumed, err = e.Derive(ctx, announced, o.Graph, o.PlanOptions); err != nil {
 			return nil, err
 		}
 	}

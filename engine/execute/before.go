@@ -23,22 +23,15 @@ func (m *maker) previewMake(ctx context.Context, n *plan.Node) (bool, error) {
 	if n.Spec.Recorded || n.Unsought || n.ReplacedWhole() {
 		return true, nil // there is nothing to read, or what there is was judged by the plan as another object
 	}
-	g := n.Present()
 	if n.Doing() == plan.Create {
-		if g != nil {
+		if n.Present() != nil {
 			return true, nil // a creation that was begun goes on
 		}
 		return true, m.previewCreate(ctx, n)
 	}
-	if g == nil {
-		g = &state.Generation{Number: max(n.Look().Owner.Generation, 1), Kind: n.Spec.Type, Location: n.Access.Place}
-	}
-	job, err := m.DeclaredJob(ctx, n, planner.Target{Gen: g, Number: g.Number, Slot: g.Slot, Final: n.Files == plan.FilesKnown})
+	g, job, err := m.presentJob(ctx, n)
 	if err != nil {
 		return false, err
-	}
-	if job.ID == "" {
-		job.ID = n.Look().Identity
 	}
 	look, err := observe.See(ctx, n.Kind, job)
 	switch {
@@ -111,12 +104,10 @@ func (d *deleter) deletable(ctx context.Context, n *plan.Node, gens []*state.Gen
 		if d.NeverBegan(g) || d.GoesWith(n, g.Number) != nil {
 			continue
 		}
-		a, err := d.Cloud.At(ctx, n.Address, n.Entry, g)
+		job, err := d.deletionJob(ctx, n, g)
 		if err != nil {
 			return false, err
 		}
-		job := d.RecordedJob(n, a, g)
-		job.MayDelete = d.guards.MayDelete(n)
 		gone, err := d.checkDelete(ctx, n, g, kind, job)
 		if err != nil {
 			return false, err

@@ -129,11 +129,7 @@ func (c *collecting) untie(ctx context.Context, n *plan.Node, drops map[string]*
 	t.do = func(*task) (bool, error) {
 		err := c.emptied(reconcile.WithPriority(ctx, t.priority()), n, cut)
 		if err != nil {
-			e := plan.Event{Type: plan.EventDone, Address: n.Address, Kind: n.KindName(), Action: plan.Update}
-			ended(&e, err, true)
-			e.Cause = c.fail(n, plan.Update, err)
-			c.setStatus(n, e.Status)
-			c.emit(e)
+			c.failUpdate(n, err, c.setStatus)
 		}
 		return false, err
 	}

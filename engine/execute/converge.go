@@ -29,11 +29,7 @@ func (c *converging) converge(ctx context.Context) {
 			}
 			changed, err := c.resettle(ctx, n, last, sweep > len(loose)+1)
 			if err != nil {
-				e := plan.Event{Type: plan.EventDone, Address: n.Address, Kind: n.KindName(), Action: plan.Update}
-				ended(&e, err, true)
-				e.Cause = c.fail(n, plan.Update, err)
-				c.demote(n, e.Status)
-				c.emit(e)
+				c.failUpdate(n, err, c.demote)
 			}
 			moved = moved || changed
 		}

@@ -70,6 +70,10 @@ func (d *deleter) commitLess(ctx context.Context, n *plan.Node, rec *state.Entry
 func (d *deleter) condemn(ctx context.Context, n *plan.Node, rec *state.Entry) error {
 	changed := false
 	for _, g := range rec.Generations {
+		if d.beginUndo(n, rec, g) {
+			changed = true
+			continue
+		}
 		changed = changed || g.State != statestore.Condemned && !g.StateOnly
 		g.State = statestore.Condemned
 	}
@@ -77,6 +81,18 @@ func (d *deleter) condemn(ctx context.Context, n *plan.Node, rec *state.Entry) e
 		return nil
 	}
 	return d.commit(ctx, n, rec)
+}
+
+// beginUndo notes in an entry that what its live generation did on the outside is about to be undone, and reports whether it does.
+// As when its run was cut, the generation counts as begun from then on: it is undone again, or runs again where it is declared.
+func (d *deleter) beginUndo(n *plan.Node, rec *state.Entry, g *state.Generation) bool {
+	kind, known := d.Catalog.Kind(g.Kind)
+	if !known || !plan.Undoes(kind.Spec()) || g.State != statestore.Live || rec.Candidate() != nil || d.GoesWith(n, g.Number) != nil {
+		return false
+	}
+	g.State, g.Identity, g.Written = statestore.Candidate, "", time.Now()
+	g.Intent = &state.Intent{Address: n.Address, Props: first(g.Props, rec.Props), Started: g.Written}
+	return true
 }
 
 // dropCondemned deletes the generations that a declared row has left behind. One that cannot be deleted stops
@@ -106,20 +122,26 @@ func (c *creator) compareLate(ctx context.Context, n *plan.Node) error {
 	if !n.Plan.May {
 		return nil
 	}
-	g := n.Present()
-	if g == nil {
-		g = &state.Generation{Number: max(n.Look().Owner.Generation, 1), Kind: n.Spec.Type, Location: n.Access.Place}
-	}
-	job, err := c.DeclaredJob(ctx, n, planner.Target{Gen: g, Number: g.Number, Slot: g.Slot, Final: n.Files == plan.FilesKnown})
+	_, job, err := c.presentJob(ctx, n)
 	if err != nil {
 		return err
-	}
-	if job.ID == "" {
-		job.ID = n.Look().Identity
 	}
 	look, err := n.Kind.Compare(job, *n.Look())
 	n.Kept = err == nil && len(look.Replaces()) == 0
 	return err
+}
+
+// presentJob is the job of comparing a declared node with what is there: the present generation, or the object that planning found.
+func (d *deleter) presentJob(ctx context.Context, n *plan.Node) (*state.Generation, *reconcile.Job, error) {
+	g := n.Present()
+	if g == nil {
+		g = &state.Generation{Number: max(n.Look().Owner.Generation, 1), Kind: n.Spec.Type, Location: n.Access.Place}
+	}
+	job, err := d.DeclaredJob(ctx, n, planner.Target{Gen: g, Final: n.Files == plan.FilesKnown})
+	if err == nil && job.ID == "" {
+		job.ID = n.Look().Identity
+	}
+	return g, job, err
 }
 
 // dropFirst deletes what must be gone before the new thing is made. The intent for the new one takes its place
@@ -136,6 +158,11 @@ func (c *creator) dropFirst(ctx context.Context, n *plan.Node) (bool, error) {
 		return false, err
 	}
 	for _, g := range old {
+		if begun := n.Entry.Clone(); c.beginUndo(n, begun, begun.ByNumber(g.Number)) {
+			if err := c.commit(ctx, n, begun); err != nil {
+				return false, err
+			}
+		}
 		if err := c.deleteGeneration(ctx, n, g); err != nil {
 			return false, err
 		}
@@ -184,14 +211,9 @@ func (d *deleter) deleteGeneration(ctx context.Context, n *plan.Node, g *state.G
 	if err != nil {
 		return err
 	}
-	a, err := d.Cloud.At(ctx, n.Address, n.Entry, g)
-	if err != nil {
+	job, err := d.deletionJob(ctx, n, g)
+	if err != nil || d.NeverBegan(g) {
 		return err
-	}
-	job := d.RecordedJob(n, a, g)
-	job.MayDelete = d.guards.MayDelete(n)
-	if d.NeverBegan(g) {
-		return nil
 	}
 	switch with, by := d.GoesWith(n, g.Number), n.Entry.Options().DeletedWith; {
 	case kind.Spec().Recorded && (with != nil || by != "" && d.deletes(by)):
@@ -212,6 +234,17 @@ func (d *deleter) deleteGeneration(ctx context.Context, n *plan.Node, g *state.G
 		return reconcile.WithHint(plan.ErrKept, "athanor deploy deletes it")
 	}
 	return kind.Delete(ctx, job)
+}
+
+// deletionJob is the job of deleting the object of a generation.
+func (d *deleter) deletionJob(ctx context.Context, n *plan.Node, g *state.Generation) (*reconcile.Job, error) {
+	a, err := d.Cloud.At(ctx, n.Address, n.Entry, g)
+	if err != nil {
+		return nil, err
+	}
+	job := d.RecordedJob(n, a, g)
+	job.MayDelete = d.guards.MayDelete(n)
+	return job, nil
 }
 
 // checkDelete looks once more before a deletion. What carries another mark is never deleted.
@@ -279,15 +312,14 @@ func (d *deleter) missing(ctx context.Context, with *plan.Node, kind reconcile.A
 
 // permitDelete holds to the plan the deletion of what has no object.
 func (d *deleter) permitDelete(n *plan.Node, g *state.Generation, spec *reconcile.Spec) error {
-	switch x := d.proposed(n, operation.Write, g, reconcile.Look{}); {
-	case !spec.Recorded:
+	if !spec.Recorded {
 		return nil
-	case plan.Acts(spec):
-		x.Verb = operation.Undo
-		return d.permits(n, x)
-	default:
-		return d.permits(n, x)
 	}
+	verb := operation.Write
+	if plan.Acts(spec) {
+		verb = operation.Undo
+	}
+	return d.permits(n, d.proposed(n, verb, g, reconcile.Look{}))
 }
 
 // seen looks until the answer is certain: absent within the visibility bound of the last write is no answer yet.

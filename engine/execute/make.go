@@ -101,7 +101,7 @@ func (m *maker) makeLive(ctx context.Context, n *plan.Node) (bool, error) {
 	if g == nil {
 		g = m.taken(n, rec)
 	}
-	job, err := m.DeclaredJob(ctx, n, planner.Target{Gen: g, Number: g.Number, Slot: g.Slot, Final: true})
+	job, err := m.DeclaredJob(ctx, n, planner.Target{Gen: g, Final: true})
 	if err != nil {
 		return false, err
 	}
@@ -187,7 +187,7 @@ func (c *creator) nameRetained(n *plan.Node, g *state.Generation, err error) boo
 }
 
 func (c *creator) settleNew(ctx context.Context, n *plan.Node, rec *state.Entry, g *state.Generation) (bool, error) {
-	job, err := c.DeclaredJob(ctx, n, planner.Target{Gen: g, Number: g.Number, Slot: g.Slot, Final: true})
+	job, err := c.DeclaredJob(ctx, n, planner.Target{Gen: g, Final: true})
 	if err != nil {
 		return false, err
 	}

@@ -21,9 +21,14 @@ func remark(ctx context.Context, j *planner.Jobs, n *plan.Node, g *state.Generat
 	if adopt.Judge(j.EvidenceOf(n, kind.Spec(), job, look, g)).Verdict != adopt.Ours {
 		return nil
 	}
-	_, err = kind.Settle(ctx, job, reconcile.Hooks{Intend: func(context.Context) error { return plan.ErrStopped }})
+	return WriteMark(ctx, kind, job)
+}
+
+// WriteMark writes the owner tag of a job. An object that is missing meanwhile gets none.
+func WriteMark(ctx context.Context, kind reconcile.Any, job *reconcile.Job) error {
+	_, err := kind.Settle(ctx, job, reconcile.Hooks{Intend: func(context.Context) error { return plan.ErrStopped }})
 	if errors.Is(err, plan.ErrStopped) {
-		return nil // gone meanwhile
+		return nil
 	}
 	return err
 }

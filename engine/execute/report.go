@@ -108,6 +108,15 @@ func (p *report) fail(n *plan.Node, action plan.Action, err error) string {
 	return f.CauseID()
 }
 
+// failUpdate accounts for an update that is no task of its own and that failed or was interrupted.
+func (p *report) failUpdate(n *plan.Node, err error, account func(*plan.Node, plan.Status)) {
+	e := plan.Event{Type: plan.EventDone, Address: n.Address, Kind: n.KindName(), Action: plan.Update}
+	ended(&e, err, true)
+	e.Cause = p.fail(n, plan.Update, err)
+	account(n, e.Status)
+	p.emit(e)
+}
+
 // blocked accounts for a node that cannot be done because of another: one that failed, or one that waits for
 // somebody, which is no failure of the run.
 func (p *report) blocked(n, cause *plan.Node, waits bool) {

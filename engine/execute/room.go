@@ -23,10 +23,10 @@ func unusable(err error, again bool) bool {
 // makeRoom takes away what is condemned when there would be a third thing beside the live and the new one. What cannot be
 // deleted now, because something still uses it, stays condemned.
 func (c *creator) makeRoom(ctx context.Context, n *plan.Node, rec *state.Entry) error {
-	if n.Spec.Recorded {
-		return nil
-	}
 	condemned := rec.Condemned()
+	if n.Spec.Recorded {
+		return c.undoAll(ctx, n, rec, condemned)
+	}
 	if rec.Live() == nil && len(condemned) > 0 {
 		newest := slices.MaxFunc(condemned, func(a, b *state.Generation) int { return cmp.Compare(a.Number, b.Number) })
 		condemned = slices.DeleteFunc(condemned, func(g *state.Generation) bool { return g == newest })
@@ -35,6 +35,20 @@ func (c *creator) makeRoom(ctx context.Context, n *plan.Node, rec *state.Entry) 
 		if err := c.discard(ctx, n, rec, g); err != nil {
 			return err
 		}
+	}
+	return nil
+}
+
+// undoAll undoes what earlier runs of a command left behind, before it runs once more: an undo after that would undo the new run.
+func (c *creator) undoAll(ctx context.Context, n *plan.Node, rec *state.Entry, condemned []*state.Generation) error {
+	for _, g := range condemned {
+		if kind, known := c.Catalog.Kind(g.Kind); !known || !plan.Undoes(kind.Spec()) {
+			continue
+		}
+		if err := c.deleteGeneration(ctx, n, g); err != nil {
+			return err
+		}
+		rec.Drop(g)
 	}
 	return nil
 }

@@ -43,7 +43,7 @@ func List(ctx context.Context, kind reconcile.Any, scope reconcile.Scope) ([]rec
 	return Patiently(ctx, scope.Cloud, kind.Spec().Timeouts.Create, func(ctx context.Context) ([]reconcile.Found, error) { return kind.List(ctx, scope) })
 }
 
-// listNamed lists the objects of a kind that bear generated names of the stage.
+// ListNamed lists the objects of a kind that bear generated names of the stage.
 func (r *Reader) ListNamed(ctx context.Context, kind reconcile.Any, a *Way) ([]reconcile.Found, error) {
 	return r.listed(kind.Spec().Type+"\x00"+a.Place.String(), func() ([]reconcile.Found, error) {
 		scope := r.scope(a)
@@ -52,14 +52,14 @@ func (r *Reader) ListNamed(ctx context.Context, kind reconcile.Any, a *Way) ([]r
 	})
 }
 
-// listAll lists every object of a kind in a location, whoever owns it.
+// ListAll lists every object of a kind in a location, whoever owns it.
 func (r *Reader) ListAll(ctx context.Context, kind reconcile.Any, a *Way) ([]reconcile.Found, error) {
 	return r.listed("all\x00"+kind.Spec().Type+"\x00"+a.Place.String(), func() ([]reconcile.Found, error) {
 		return List(ctx, kind, reconcile.Scope{Cloud: a.Cloud, Place: a.Place, Dir: r.dir})
 	})
 }
 
-// listTagged lists what carries the stage's owner tag: by kind where it lists, else tag-wide where the provider can.
+// ListTagged lists what carries the stage's owner tag: by kind where it lists, else tag-wide where the provider can.
 func (r *Reader) ListTagged(ctx context.Context, kind reconcile.Any, a *Way) ([]reconcile.Found, error) {
 	spec, scope := kind.Spec(), r.scope(a)
 	switch {
@@ -77,7 +77,7 @@ func discoverBy(ctx context.Context, p reconcile.Provider, scope reconcile.Scope
 	return Patiently(ctx, scope.Cloud, 0, func(ctx context.Context) ([]reconcile.Found, error) { return p.Discover(ctx, scope) })
 }
 
-// tagged is an object that carries the stage's owner tag.
+// Tagged is an object that carries the stage's owner tag.
 type Tagged struct {
 	reconcile.Found
 	Way *Way
@@ -85,12 +85,12 @@ type Tagged struct {
 	Under string
 }
 
-// object names it.
+// Object names it.
 func (t *Tagged) Object() state.Object {
 	return state.Object{Kind: t.Kind, Location: t.Way.Place, Identity: t.Identity}
 }
 
-// discover finds the objects of the stage in several locations by their owner tags, each once, sorted: tag-wide where the
+// Discover finds the objects of the stage in several locations by their owner tags, each once, sorted: tag-wide where the
 // provider can, else kind by kind. What a location that failed would have shown is missing.
 func (r *Reader) Discover(ctx context.Context, accesses []*Way) ([]Tagged, error) {
 	var all []Tagged

@@ -16,7 +16,7 @@ import (
 	"github.com/athanor-dev/athanor/statestore"
 )
 
-// unknownKindError says that an entry in state is of a kind that this program does not know.
+// UnknownKindError says that an entry in state is of a kind that this program does not know.
 type UnknownKindError struct{ Err error }
 
 func (e *UnknownKindError) Error() string { return e.Err.Error() }
@@ -33,7 +33,7 @@ func (e *PlaceError) Error() string {
 	return fmt.Sprintf("it was created in %s, but these credentials lead to %s", e.Recorded, e.Have)
 }
 
-// reader reads the cloud for one stage: it opens the way to each location once, and lists each kind of a location once.
+// Reader reads the cloud for one stage: it opens the way to each location once, and lists each kind of a location once.
 type Reader struct {
 	catalog *reconcile.Catalog
 	stage   statestore.Stage
@@ -47,7 +47,7 @@ type Reader struct {
 	listings map[string]*listing
 }
 
-// newReader has read nothing yet. All its calls go through the gate.
+// New has read nothing yet. All its calls go through the gate.
 func New(catalog *reconcile.Catalog, stage statestore.Stage, dir string, digest func(string, []byte) string, g *calls.Gate, kept *Ways) *Reader {
 	return &Reader{
 		catalog: catalog, stage: stage, dir: dir, digest: digest, gate: g, kept: kept,
@@ -55,7 +55,7 @@ func New(catalog *reconcile.Catalog, stage statestore.Stage, dir string, digest 
 	}
 }
 
-// reach returns the way to a kind's location with the given settings. The provider is asked for its location once.
+// Reach returns the way to a kind's location with the given settings. The provider is asked for its location once.
 func (r *Reader) Reach(ctx context.Context, kind string, settings map[string]any) *Way {
 	provider, ok := r.catalog.ProviderOf(kind)
 	if !ok {
@@ -81,7 +81,7 @@ func (r *Reader) Reach(ctx context.Context, kind string, settings map[string]any
 	return r.Home(kind, a)
 }
 
-// home returns the way to the same cloud by which objects of a kind are in the location that they count as being in. All that
+// Home returns the way to the same cloud by which objects of a kind are in the location that they count as being in. All that
 // is known of an object goes by that location; only listings of a whole location go by the way that leads there.
 func (r *Reader) Home(kind string, a *Way) *Way {
 	k, ok := r.catalog.Kind(kind)
@@ -100,7 +100,7 @@ func (r *Reader) Home(kind string, a *Way) *Way {
 	return r.accesses[id]
 }
 
-// kindOf finds the kind of an entry's object. Without it the object can only be removed from state.
+// KindOf finds the kind of an entry's object. Without it the object can only be removed from state.
 func (r *Reader) KindOf(addr, kind string) (reconcile.Any, error) {
 	k, err := r.catalog.Find(kind)
 	if err == nil {
@@ -119,7 +119,7 @@ func (r *Reader) ReachOf(ctx context.Context, rec *state.Entry, g *state.Generat
 	return r.Reach(ctx, g.Kind, settings)
 }
 
-// accessOf returns the way to where a generation of an entry lives: by the settings that it was made with, so that it is only
+// At returns the way to where a generation of an entry lives: by the settings that it was made with, so that it is only
 // ever looked at with credentials of its own location.
 func (r *Reader) At(ctx context.Context, addr string, rec *state.Entry, g *state.Generation) (*Way, error) {
 	if _, err := r.KindOf(addr, g.Kind); err != nil {
@@ -141,7 +141,7 @@ func (r *Reader) At(ctx context.Context, addr string, rec *state.Entry, g *state
 	return a, nil
 }
 
-// placesOf returns the ways to the locations of a kind's provider: those in use, else the default one.
+// Places returns the ways to the locations of a kind's provider: those in use, else the default one.
 func (r *Reader) Places(ctx context.Context, kind string) []*Way {
 	provider, _ := r.catalog.ProviderOf(kind)
 	var reached, places []*Way
@@ -166,7 +166,7 @@ func (r *Reader) Places(ctx context.Context, kind string) []*Way {
 	return places
 }
 
-// see looks at one object: as long as the kind or the resource allows, and again where the error says so.
+// See looks at one object: as long as the kind or the resource allows, and again where the error says so.
 func See(ctx context.Context, kind reconcile.Any, job *reconcile.Job) (reconcile.Look, error) {
 	bound := cmp.Or(job.Timeouts.Create, kind.Spec().Timeouts.Create)
 	return Patiently(ctx, job.Cloud, bound, func(ctx context.Context) (reconcile.Look, error) { return kind.Look(ctx, job) })

@@ -34,7 +34,7 @@ type accessKey struct {
 	home               reconcile.Place
 }
 
-// access is the way to one location.
+// Way is the way to one location.
 type Way struct {
 	id accessKey
 	// via is the way to where the cloud's handle leads, for objects that count as being elsewhere; nil for others.
@@ -47,7 +47,7 @@ type Way struct {
 	Err      error
 }
 
-// ways keeps ways with their clients and credentials from one plan to the next.
+// Ways keeps ways with their clients and credentials from one plan to the next.
 type Ways struct {
 	mu  sync.Mutex
 	all map[accessKey]*Way
@@ -83,14 +83,14 @@ func (k *Ways) fail(id accessKey, a *Way) {
 	}
 }
 
-// clear forgets all ways.
+// Clear forgets all ways.
 func (k *Ways) Clear() {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	clear(k.all)
 }
 
-// reached returns the way that leads to where the cloud's handle does.
+// Reached returns the way that leads to where the cloud's handle does.
 func (a *Way) Reached() *Way {
 	if a.via != nil {
 		return a.via

@@ -14,6 +14,9 @@ import (
 // Acts reports a kind that acts on the outside when it is created, although nothing but its state is kept.
 func Acts(spec *reconcile.Spec) bool { return spec.Rerun || spec.InDev }
 
+// Undoes reports a kind that acts on the outside and whose deletion undoes that. Nothing shows how far a run or an undo came.
+func Undoes(spec *reconcile.Spec) bool { return spec.Rerun && !spec.InDev && spec.Tidies }
+
 // Announcer lists what decisions lead to.
 type Announcer struct {
 	Catalog *reconcile.Catalog
@@ -50,7 +53,7 @@ func (a Announcer) making(n *Node) []operation.Operation {
 	if n.Spec.Recorded {
 		return a.stateOnly(n)
 	}
-	object := state.Object{Kind: n.Spec.Type, Location: n.Access.Place, Identity: n.Look().Identity}
+	object := SeenObject(n)
 	switch n.Plan.Action {
 	case Create:
 		return a.creating(n, object)
@@ -111,7 +114,7 @@ func (a Announcer) creating(n *Node, object state.Object) []operation.Operation 
 	}
 	if live := n.Entry.Live(); live != nil && n.Plan.Action == Create && n.Look().NotYet {
 		number = min(number, live.Number)
-		more = append(more, taken(state.Object{Kind: live.Kind, Location: live.Location, Identity: live.Identity})...)
+		more = append(more, taken(live.Object())...)
 	}
 	if n.Plan.Action == Create && n.Unsought {
 		more = append(more, taken(object)...)
@@ -158,8 +161,7 @@ func (a Announcer) replacing(n *Node) []operation.Operation {
 		if n.Look().Absent || n.Entry.Candidate() != nil {
 			return nil // a candidate is given up with its creation
 		}
-		object := state.Object{Kind: n.Spec.Type, Location: n.Access.Place, Identity: n.Look().Identity}
-		return []operation.Operation{deletion(n.Decl.Options.Retain, operation.Operation{Object: object, Generation: n.Plan.Generation, May: n.Plan.May, Data: a.MayDelete(n)})}
+		return []operation.Operation{deletion(n.Decl.Options.Retain, operation.Operation{Object: SeenObject(n), Generation: n.Plan.Generation, May: n.Plan.May, Data: a.MayDelete(n)})}
 	}
 	live := n.Entry.Live()
 	o := a.removals(n, []*state.Generation{live})[0]
@@ -182,7 +184,7 @@ func deletion(retain bool, o operation.Operation) operation.Operation {
 // removal is the deletion of a generation.
 func removal(g *state.Generation, may bool) operation.Operation {
 	return operation.Operation{
-		Verb: operation.Remove, Object: state.Object{Kind: g.Kind, Location: g.Location, Identity: g.Identity}, Generation: g.Number, May: may,
+		Verb: operation.Remove, Object: g.Object(), Generation: g.Number, May: may,
 	}
 }
 
@@ -209,8 +211,7 @@ func (a Announcer) releases(n *Node) []operation.Operation {
 	operations := []operation.Operation{{Verb: operation.Detach}}
 	for _, g := range n.Entry.Generations {
 		if g == live {
-			object := state.Object{Kind: g.Kind, Location: g.Location, Identity: g.Identity}
-			operations = append(operations, operation.Operation{Verb: operation.Release, Object: object, Generation: g.Number})
+			operations = append(operations, operation.Operation{Verb: operation.Release, Object: g.Object(), Generation: g.Number})
 			continue
 		}
 		operations = append(operations, a.removals(n, []*state.Generation{g})...)

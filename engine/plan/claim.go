@@ -175,7 +175,7 @@ func (c *Classifier) AsksAbroad(n *Node) bool {
 // claimedAbroad goes by whether another stage of this store has on record what carries no owner tag. Where an identity
 // says the account it is one thing; without one it may be of another machine or folder, and is only said.
 func (c *Classifier) claimedAbroad(n *Node) {
-	holder := c.Abroad[state.Object{Kind: n.Spec.Type, Location: n.Access.Place, Identity: n.Look().Identity}]
+	holder := c.Abroad[SeenObject(n)]
 	switch {
 	case c.AbroadErr != nil:
 		c.Block(n, c.AbroadErr)
@@ -200,7 +200,7 @@ func (c *Classifier) OneOwner() {
 		default:
 			continue
 		}
-		p := state.Object{Kind: n.Spec.Type, Location: n.Access.Place, Identity: n.Look().Identity}
+		p := SeenObject(n)
 		if other := claims[p]; other != nil {
 			c.Refuse(n, fmt.Errorf("%s names the same %s: %s", other.Address, p.Kind, p.Identity))
 			continue

@@ -340,10 +340,8 @@ func (c *Classifier) request(n *Node) {
 // holdBack keeps a node from what it would do as long as somebody else must act first on what it needs: the next deploys
 // have nothing to do about it either.
 func (c *Classifier) holdBack(n *Node) {
-	switch n.Plan.Action {
-	case Unchanged, Wait, Blocked:
+	if !IsPending(n.Plan) {
 		return
-	default:
 	}
 	for _, up := range n.Ups {
 		if up.Plan == nil || up.Plan.Action != Wait || n.AtBirth(up) {
@@ -367,39 +365,22 @@ func Foresee(n *Node) {
 	case Recover, Move:
 		n.Unknown = n.Look().Absent
 		if len(n.Look().Steps) > 0 { // owner tags that are rewritten are a change as well
-			n.movesAll(slices.Concat(stepPaths(n.Look().Steps), affectedPaths(n.Look().Steps)))
+			var own []tree.Path
+			for _, s := range n.Look().Steps {
+				own = append(own, s.Path)
+			}
+			n.movesAll(own)
 		}
 	case Update, Adopt:
 		n.Unknown = n.Look().Absent
-		n.movesAll(slices.Concat(reasonPaths(n.Plan.Reasons), affectedPaths(n.Look().Steps)))
+		var own []tree.Path
+		for _, r := range n.Plan.Reasons {
+			own = append(own, r.Path)
+		}
+		n.movesAll(own)
 	default:
 	}
 	n.asRecorded()
-}
-
-func stepPaths(steps []reconcile.Step) []tree.Path {
-	paths := make([]tree.Path, 0, len(steps))
-	for _, s := range steps {
-		paths = append(paths, s.Path)
-	}
-	return paths
-}
-
-// affectedPaths are what the calls of steps may change beside their own paths.
-func affectedPaths(steps []reconcile.Step) []tree.Path {
-	var paths []tree.Path
-	for _, s := range steps {
-		paths = append(paths, s.Affects...)
-	}
-	return paths
-}
-
-func reasonPaths(reasons []Reason) []tree.Path {
-	paths := make([]tree.Path, 0, len(reasons))
-	for _, r := range reasons {
-		paths = append(paths, r.Path)
-	}
-	return paths
 }
 
 // mayMove reports whether a change of these paths may move an attribute: not where the kind says by which props, and none of
@@ -411,8 +392,11 @@ func mayMove(spec *reconcile.Spec, attribute string, changed []tree.Path) bool {
 	})
 }
 
-// movesAll notes which attributes a change of these paths may move.
+// movesAll notes which attributes a change of these paths may move, with what else the calls for it change.
 func (n *Node) movesAll(changed []tree.Path) {
+	for _, s := range n.Look().Steps {
+		changed = append(changed, s.Affects...)
+	}
 	stays := func(name string) bool { return !mayMove(n.Spec, name, changed) }
 	if n.Moving = n.Spec.Moves; slices.ContainsFunc(n.Moving, stays) {
 		n.Moving = slices.DeleteFunc(slices.Clone(n.Moving), stays)

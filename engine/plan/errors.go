@@ -8,6 +8,7 @@ import (
 
 	"github.com/athanor-dev/athanor/engine/causes"
 	"github.com/athanor-dev/athanor/reconcile"
+	"github.com/athanor-dev/athanor/reconcile/props"
 )
 
 // What callers branch on.
@@ -100,6 +101,18 @@ func (p Problem) AsCause() causes.Error {
 		Address: p.Address, Text: p.Err.Error(), Hint: strings.Join(reconcile.Hints(p.Err), "; "),
 		Own: append([]string{p.Address}, p.Own...), Follows: p.Follows, Common: p.Common, CommonHint: p.CommonHint, Cause: p.Cause,
 	}
+}
+
+// WithNearest adds to an error which known name may be meant, where one is near, else another hint, "" for none.
+func WithNearest(err error, name string, known []string, otherwise string) error {
+	near, ok := props.Nearest(name, known)
+	switch {
+	case ok:
+		return reconcile.WithHint(err, "did you mean %s?", near)
+	case otherwise == "":
+		return err
+	}
+	return reconcile.WithHint(err, "%s", otherwise)
 }
 
 // Unwrap gives the errors, so that hints and sentinels are found.

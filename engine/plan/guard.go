@@ -33,7 +33,7 @@ func (g *Guarding) Deletes(n *Node) []state.Object {
 	switch {
 	case !g.IsSelected(n):
 	case replaced && IsFound(n):
-		objects = append(objects, state.Object{Kind: n.Spec.Type, Location: n.Access.Place, Identity: n.Look().Identity})
+		objects = append(objects, SeenObject(n))
 	case n.Entry == nil:
 	case replaced, n.Decl == nil && (n.Plan == nil || n.Plan.Action == Delete):
 		for _, g := range n.Entry.Generations {

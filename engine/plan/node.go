@@ -219,6 +219,11 @@ func (n *Node) Doing() Action { return cmp.Or(n.As, n.Plan.Action) }
 // IsDeleted reports that an undeclared node is to be deleted.
 func IsDeleted(n *Node) bool { return n.Plan != nil && n.Doing() == Delete }
 
+// SeenObject names the object that reading showed, as one of the declared kind and location.
+func SeenObject(n *Node) state.Object {
+	return state.Object{Kind: n.Spec.Type, Location: n.Access.Place, Identity: n.Look().Identity}
+}
+
 // KindName is the name of the kind that is declared, else of the one in state.
 func (n *Node) KindName() string {
 	if n.Spec != nil {

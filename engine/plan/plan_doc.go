@@ -185,10 +185,8 @@ func (p *Plan) Pending() bool {
 // Changes counts the resources that a run of the plan works on.
 func (p *Plan) Changes() int {
 	n := 0
-	for _, a := range p.Actions {
-		switch a.Action {
-		case Unchanged, Wait, Blocked:
-		default:
+	for i := range p.Actions {
+		if IsPending(&p.Actions[i]) {
 			n++
 		}
 	}
@@ -239,27 +237,12 @@ func (p *Plan) BlockedError(lines []Planned) error {
 }
 
 // Acts reports whether anything is to be done to a resource.
-func (p *Plan) Acts() bool {
-	for _, a := range p.Actions {
-		switch a.Action {
-		case Unchanged, Wait, Blocked:
-		default:
-			return true
-		}
-	}
-	return false
-}
+func (p *Plan) Acts() bool { return p.Changes() > 0 }
 
 // Stops returns the blocked lines for which a deploy does not begin: what the program declares, or what would be deleted, cannot
 // be planned. Lines that are blocked by their entry alone are none.
 func (p *Plan) Stops() []Planned {
-	var stops []Planned
-	for _, a := range p.Actions {
-		if a.Action == Blocked && !a.Confined {
-			stops = append(stops, a)
-		}
-	}
-	return stops
+	return slices.DeleteFunc(p.Blocked(), func(a Planned) bool { return a.Confined })
 }
 
 // Violation is what a policy refuses. A warning is shown and refuses nothing.

@@ -13,11 +13,8 @@ import (
 // ReadPlan reads a plan document. Unknown fields and other formats are errors. What it gives can be shown and applied, with
 // the program that it was made of.
 func ReadPlan(data []byte) (*Plan, error) {
-	dec := json.NewDecoder(bytes.NewReader(data))
-	dec.DisallowUnknownFields()
-	dec.UseNumber()
 	var p Plan
-	if err := DecodeWhole(dec, &p); err != nil {
+	if err := DecodeWhole(data, &p); err != nil {
 		return nil, fmt.Errorf("plan document: %w", err)
 	}
 	if p.Format != PlanFormat {
@@ -26,22 +23,14 @@ func ReadPlan(data []byte) (*Plan, error) {
 	for i := range p.Actions {
 		for k := range p.Actions[i].Reasons {
 			r := &p.Actions[i].Reasons[k]
-			for _, v := range []*any{&r.Have, &r.Want} {
-				t, err := tree.Of(*v)
-				if err != nil {
-					return nil, fmt.Errorf("plan document: %s: %w", p.Actions[i].Address, err)
-				}
-				*v = t
+			if err := retreeValues(&r.Have, &r.Want); err != nil {
+				return nil, fmt.Errorf("plan document: %s: %w", p.Actions[i].Address, err)
 			}
 		}
 	}
 	for i := range p.OutputChanges {
-		for _, v := range []*any{&p.OutputChanges[i].Have, &p.OutputChanges[i].Want} {
-			t, err := tree.Of(*v)
-			if err != nil {
-				return nil, fmt.Errorf("plan document: output %s: %w", p.OutputChanges[i].Name, err)
-			}
-			*v = t
+		if err := retreeValues(&p.OutputChanges[i].Have, &p.OutputChanges[i].Want); err != nil {
+			return nil, fmt.Errorf("plan document: output %s: %w", p.OutputChanges[i].Name, err)
 		}
 	}
 	if err := Retree(&p.Outputs); err != nil {
@@ -50,13 +39,26 @@ func ReadPlan(data []byte) (*Plan, error) {
 	return &p, nil
 }
 
-// DecodeWhole decodes one document with nothing behind it.
-func DecodeWhole(dec *json.Decoder, into any) error {
+// DecodeWhole decodes one document with nothing behind it. Unknown fields are errors.
+func DecodeWhole(data []byte, into any) error {
+	dec := json.NewDecoder(bytes.NewReader(data))
+	dec.DisallowUnknownFields()
+	dec.UseNumber()
 	if err := dec.Decode(into); err != nil {
 		return err
 	}
 	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
 		return errors.New("there is something behind its end")
+	}
+	return nil
+}
+
+// retreeValues is Retree of single values.
+func retreeValues(values ...*any) (err error) {
+	for _, v := range values {
+		if *v, err = tree.Of(*v); err != nil {
+			return err
+		}
 	}
 	return nil
 }

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/athanor-dev/athanor/reconcile"
-	"github.com/athanor-dev/athanor/reconcile/props"
 )
 
 // taker returns the one node that is to take something over. Nothing else is touched.
@@ -15,11 +14,8 @@ func (x *Index) taker(addr string) (*Node, error) {
 	n := x.Nodes[addr]
 	switch {
 	case n == nil || n.Decl == nil:
-		err := fmt.Errorf("nothing is declared as %q", addr)
-		if near, ok := props.Nearest(addr, slices.Sorted(maps.Keys(x.Nodes))); ok {
-			return nil, reconcile.WithHint(err, "did you mean %s?", near)
-		}
-		return nil, reconcile.WithHint(err, "declare it first; `athanor adopt --scan --write ID` prints how")
+		return nil, WithNearest(fmt.Errorf("nothing is declared as %q", addr), addr, slices.Sorted(maps.Keys(x.Nodes)),
+			"declare it first; `athanor adopt --scan --write ID` prints how")
 	case n.Spec.Recorded:
 		return nil, fmt.Errorf("%s: a %s has no object that could be taken over", addr, n.Spec.Type)
 	}

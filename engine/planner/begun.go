@@ -67,7 +67,7 @@ func (j *Jobs) DeclaresBegun(ctx context.Context, n *plan.Node, g *state.Generat
 	if g.Kind != n.Spec.Type || g.Location != n.Access.Place {
 		return false, nil
 	}
-	job, err := j.DeclaredJob(ctx, n, Target{Gen: g, Number: g.Number, Slot: g.Slot, Final: final})
+	job, err := j.DeclaredJob(ctx, n, Target{Gen: g, Final: final})
 	if err != nil {
 		return false, err
 	}
@@ -122,7 +122,7 @@ func (k *walk) dropUnfit(ctx context.Context, n *plan.Node) error {
 	g := n.Entry.Candidate()
 	plan.NoteTraced(n.Entry, g, look)
 	if g.Kind == n.Spec.Type && g.Location == n.Access.Place {
-		job, err := k.DeclaredJob(ctx, n, Target{Gen: g, Number: g.Number, Slot: g.Slot})
+		job, err := k.DeclaredJob(ctx, n, Target{Gen: g})
 		if err != nil {
 			return err
 		}

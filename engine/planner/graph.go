@@ -1,7 +1,6 @@
 package planner
 
 import (
-	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -133,11 +132,8 @@ func (g *Graph) tree() (map[string]any, error) {
 
 // ReadGraph reads a graph document. Unknown fields and other formats are errors.
 func ReadGraph(data []byte) (*Graph, error) {
-	dec := json.NewDecoder(bytes.NewReader(data))
-	dec.DisallowUnknownFields()
-	dec.UseNumber()
 	var g Graph
-	if err := plan.DecodeWhole(dec, &g); err != nil {
+	if err := plan.DecodeWhole(data, &g); err != nil {
 		return nil, fmt.Errorf("graph document: %w", err)
 	}
 	if g.Format != GraphFormat {

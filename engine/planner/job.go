@@ -28,7 +28,8 @@ type Jobs struct {
 
 // Target says which generation of a node a job is about.
 type Target struct {
-	Gen    *state.Generation // nil: one that does not exist yet
+	Gen *state.Generation
+	// Number and Slot are those of one that does not exist yet.
 	Number uint64
 	Slot   int
 	// was: references to these are to older things of theirs, with these attributes.
@@ -40,6 +41,9 @@ type Target struct {
 // DeclaredJob is the job of making a declared node match, with its props resolved as far as they are known.
 // What is not known of late paths that open a cycle is left out once work has begun.
 func (j *Jobs) DeclaredJob(ctx context.Context, n *plan.Node, t Target) (*reconcile.Job, error) {
+	if t.Gen != nil {
+		t.Number, t.Slot = t.Gen.Number, t.Gen.Slot
+	}
 	resolved, err := j.resolveWas(ctx, n.Props, t.was)
 	if err != nil {
 		return nil, err
@@ -65,6 +69,9 @@ func (j *Jobs) DeclaredJob(ctx context.Context, n *plan.Node, t Target) (*reconc
 	job.Ignore, job.ReplaceOn, job.Force = o.IgnoreChanges, o.ReplaceOn, j.force
 	if n.Was != nil {
 		job.Ignore = slices.Concat(o.IgnoreChanges, n.Was.Aside)
+	}
+	if t.Gen.Begun() && t.Gen.StateOnly {
+		job.Last = nil // it runs again: how far its run or its undo came nothing shows
 	}
 	if t.Gen != nil && n.Entry != nil {
 		job.Had, job.OldAssets = n.Entry.Props, n.Entry.Files

@@ -65,7 +65,7 @@ func (v *narrowing) differs(ctx context.Context, n *plan.Node) bool {
 	if unsettled || asked {
 		return true
 	}
-	job, err := v.DeclaredJob(ctx, n, Target{Gen: g, Number: g.Number, Slot: g.Slot})
+	job, err := v.DeclaredJob(ctx, n, Target{Gen: g})
 	if err != nil || len(job.Unknown) > 0 {
 		return true
 	}

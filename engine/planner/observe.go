@@ -191,7 +191,7 @@ func (s *finder) presentJob(ctx context.Context, n *plan.Node) (*reconcile.Job, 
 		}
 		return s.RecordedJob(n, a, g), nil
 	}
-	return s.DeclaredJob(ctx, n, Target{Gen: g, Number: g.Number, Slot: g.Slot})
+	return s.DeclaredJob(ctx, n, Target{Gen: g})
 }
 
 // lookLeftover looks at what is no longer declared.

@@ -11,12 +11,13 @@ import (
 	"github.com/athanor-dev/athanor/reconcile/tree"
 )
 
-// overlaps finds declared resources that decide the same thing, so that each would undo at every deploy what the other did.
+// overlaps finds declared resources that name or decide the same thing, so that each would undo at every deploy what the other did.
 type overlaps struct {
 	*Jobs
 	problems []plan.Problem
-	// holders are the resources by what they alone may declare, named those that others may be a part of by kind and name.
-	holders, named map[located]*plan.Node
+	// holders are the resources by what they alone may declare; by kind and name given are those whose names the author gave, and named
+	// those that others may be a part of.
+	holders, given, named map[located]*plan.Node
 }
 
 // located is a text in a location.
@@ -27,7 +28,7 @@ type located struct {
 
 // find returns a GraphError that names both resources of each pair.
 func (o *overlaps) find(ctx context.Context) error {
-	o.holders, o.named = map[located]*plan.Node{}, map[located]*plan.Node{}
+	o.holders, o.given, o.named = map[located]*plan.Node{}, map[located]*plan.Node{}, map[located]*plan.Node{}
 	var parts []*plan.Node
 	wholes := map[string]bool{}
 	for _, n := range o.Declared {
@@ -39,17 +40,23 @@ func (o *overlaps) find(ctx context.Context) error {
 		}
 	}
 	for _, n := range o.Declared {
-		if n.Err != nil || n.Was != nil || !n.Spec.Unique && !wholes[n.Spec.Type] {
+		decides := n.Was == nil && (n.Spec.Unique || wholes[n.Spec.Type])
+		if n.Err != nil || !n.Spec.Named && !decides {
 			continue
 		}
 		job, err := o.DeclaredJob(ctx, n, Target{Number: 1})
 		if err != nil {
 			continue // what is wrong with it is said where it is looked at
 		}
-		if plan.IsKnown(job.Name) {
-			o.named[located{n.Access.Place, n.Spec.Type + " " + job.Name}] = n
+		if at := (located{n.Access.Place, n.Spec.Type + " " + job.Name}); plan.IsKnown(job.Name) {
+			o.names(n, job, at)
+			if decides {
+				o.named[at] = n
+			}
 		}
-		o.unique(n, job.Unique)
+		if decides {
+			o.unique(n, job.Unique)
+		}
 	}
 	for _, n := range parts {
 		for _, p := range n.Spec.Parts {
@@ -60,6 +67,17 @@ func (o *overlaps) find(ctx context.Context) error {
 		return &plan.GraphError{Problems: o.problems}
 	}
 	return nil
+}
+
+// names refuses a name that another resource of the kind and the location was given too.
+func (o *overlaps) names(n *plan.Node, job *reconcile.Job, at located) {
+	switch other := o.given[at]; {
+	case !n.Spec.Named || !job.Named:
+	case other != nil:
+		o.refuse(n, fmt.Errorf("%s names the same %s: %s", other.Address, n.Spec.Type, job.Name))
+	default:
+		o.given[at] = n
+	}
 }
 
 // unique refuses what another resource declares already.

@@ -75,9 +75,6 @@ func (w *Draft) makePlan(ctx context.Context, doc *plan.Plan) (*plan.Plan, error
 	if err := w.reachAll(ctx, w.Leftover, w.IsSelected); err != nil {
 		return nil, err
 	}
-	if err := w.clashes(ctx); err != nil {
-		return nil, err
-	}
 	if err := (&overlaps{Jobs: w.Jobs}).find(ctx); err != nil {
 		return nil, err
 	}

@@ -11,7 +11,6 @@ import (
 	"github.com/athanor-dev/athanor/engine/plan"
 	"github.com/athanor-dev/athanor/engine/values"
 	"github.com/athanor-dev/athanor/reconcile"
-	"github.com/athanor-dev/athanor/reconcile/props"
 	"github.com/athanor-dev/athanor/reconcile/token"
 )
 
@@ -192,11 +191,7 @@ func (x *Program) template(ctx context.Context, v any, tokens *token.Parser) (*t
 func (x *Program) checkRef(u token.Use) error {
 	up, ok := x.Nodes[u.Ref.Address]
 	if !ok {
-		err := fmt.Errorf("%s: nothing is declared as %q", u.At, u.Ref.Address)
-		if near, ok := props.Nearest(u.Ref.Address, slices.Sorted(maps.Keys(x.Nodes))); ok {
-			return reconcile.WithHint(err, "did you mean %s?", near)
-		}
-		return err
+		return plan.WithNearest(fmt.Errorf("%s: nothing is declared as %q", u.At, u.Ref.Address), u.Ref.Address, slices.Sorted(maps.Keys(x.Nodes)), "")
 	}
 	first, below := u.Ref.Path.First()
 	if !below {
@@ -204,44 +199,7 @@ func (x *Program) checkRef(u token.Use) error {
 	}
 	name := first.Key
 	if names := x.attributes(up.Kind); !slices.Contains(names, name) {
-		err := fmt.Errorf("%s: %s has no attribute %q", u.At, up.Spec.Type, name)
-		if near, ok := props.Nearest(name, names); ok {
-			return reconcile.WithHint(err, "did you mean %s?", near)
-		}
-		return reconcile.WithHint(err, "it has %s", strings.Join(names, ", "))
-	}
-	return nil
-}
-
-// clashes finds two addresses that give one name to things of one kind in one place.
-func (j *Jobs) clashes(ctx context.Context) error {
-	type name struct {
-		kind  string
-		place reconcile.Place
-		name  string
-	}
-	given := map[name]*plan.Node{}
-	var problems []plan.Problem
-	for _, n := range j.Declared {
-		if !n.Spec.Named || n.Err != nil {
-			continue
-		}
-		job, err := j.DeclaredJob(ctx, n, Target{Number: 1})
-		if err != nil || !job.Named || !plan.IsKnown(job.Name) {
-			continue // what is wrong with it is said where it is looked at
-		}
-		id := name{n.Spec.Type, n.Access.Place, job.Name}
-		if other := given[id]; other != nil {
-			problems = append(problems, plan.Problem{
-				Address: n.Address, Source: n.Source(),
-				Err: fmt.Errorf("%s names the same %s: %s", other.Address, n.Spec.Type, job.Name),
-			})
-			continue
-		}
-		given[id] = n
-	}
-	if len(problems) > 0 {
-		return &plan.GraphError{Problems: problems}
+		return plan.WithNearest(fmt.Errorf("%s: %s has no attribute %q", u.At, up.Spec.Type, name), name, names, "it has "+strings.Join(names, ", "))
 	}
 	return nil
 }

@@ -7,9 +7,8 @@ import (
 	"slices"
 
 	"github.com/athanor-dev/athanor/engine/graph"
+	"github.com/athanor-dev/athanor/engine/plan"
 	"github.com/athanor-dev/athanor/engine/state"
-	"github.com/athanor-dev/athanor/reconcile"
-	"github.com/athanor-dev/athanor/reconcile/props"
 	"github.com/athanor-dev/athanor/statestore"
 	"github.com/athanor-dev/athanor/statestore/seal"
 )
@@ -155,9 +154,5 @@ func KnownAddresses(records map[string]*state.Entry, damaged map[string]error) m
 
 // NothingAs says that an address is not on record, and which one may be meant.
 func NothingAs(addr string, known []string) error {
-	err := fmt.Errorf("state has no entry %q", addr)
-	if near, ok := props.Nearest(addr, known); ok {
-		return reconcile.WithHint(err, "did you mean %s?", near)
-	}
-	return reconcile.WithHint(err, "`athanor state list` lists what is")
+	return plan.WithNearest(fmt.Errorf("state has no entry %q", addr), addr, known, "`athanor state list` lists what is")
 }

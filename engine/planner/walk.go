@@ -145,11 +145,7 @@ func (k *walk) compare(ctx context.Context, n *plan.Node) error {
 		return nil
 	}
 	g := n.Present()
-	t := Target{Number: 1}
-	if g != nil {
-		t = Target{Gen: g, Number: g.Number, Slot: g.Slot}
-	}
-	job, err := k.DeclaredJob(ctx, n, t)
+	job, err := k.DeclaredJob(ctx, n, Target{Gen: g, Number: 1})
 	if err != nil {
 		return err
 	}

@@ -72,7 +72,7 @@ type remembered struct {
 type Effect struct {
 	Op, Kind, ID string
 	Owner        reconcile.Mark
-	// Path is what an update changed, from Have to Want; "" of other effects.
+	// Path is what an update changed, from Have to Want; "" of other effects. Of a command Want is what it ran with, or what was undone.
 	Path, Have, Want string
 	// Foreign: the object was not created by a call of ours, and had no owner tag of ours.
 	Foreign bool

@@ -32,6 +32,8 @@ type next struct {
 	program *engine.Graph
 	// more is how many creations of an address may come beside those of the scenario.
 	more int
+	// lost: the state, or a part of it, is lost on the way.
+	lost bool
 }
 
 // nextCommand is one column of the second axis.

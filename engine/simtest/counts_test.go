@@ -119,6 +119,7 @@ var dearer = []struct {
 	{"close a cycle", 0, 1, "the entry of the resource that itself does not change has the path through which the cycle is opened"},
 	{"replace a command", 0, 1, "what acts on the outside is in state as started"},
 	{"run a command", 0, 1, "the same"},
+	{"undo a command", 0, 1, "so is an undo"},
 }
 
 // TestCallsAndCommits holds every scenario to what it cost before the engine was rebuilt: at most one read more for each changed

@@ -210,6 +210,15 @@ func (c *Cloud) hiddenLines() []string {
 			lines = append(lines, "reserved "+key+" "+left(until))
 		}
 	}
+	done := map[string]string{}
+	for _, e := range c.effects {
+		if e.Op == "run" || e.Op == "undo" {
+			done[e.ID+" "+e.Want] = e.Op
+		}
+	}
+	for what, op := range done {
+		lines = append(lines, "command "+op+" "+what)
+	}
 	return lines
 }
 

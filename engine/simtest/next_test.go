@@ -121,7 +121,11 @@ func (p *place) apply(c nextCommand) *next {
 	case p.sc.opts.Dev != nil && c.name != "same" && c.name != "edited in place":
 		return nil // a dev session deletes nothing that deploy made
 	}
-	return c.of(p)
+	n := c.of(p)
+	if n != nil {
+		n.lost = c.lost
+	}
+	return n
 }
 
 // reach plays the cut and tells the state that it leaves.
@@ -179,6 +183,7 @@ func (p *place) play(ctx context.Context, cut point, n *next, out *outcome) {
 		n.early(ctx, s, out)
 	}
 	p.cutAt(ctx, s, cut, out)
+	c.cut = len(s.Cloud.Effects())
 	if p.sc.fails {
 		// A cut run is not held to what a whole one must have done by then, but for what it must not have touched.
 		if err := p.sc.lift(ctx, s); errors.Is(err, errTouched) {
@@ -217,6 +222,7 @@ type judge struct {
 	out    *outcome
 	before []model.Object
 	from   int // effects of the setup
+	cut    int // effects up to the cut
 	// deployed are the objects that were there after the setup.
 	deployed []model.Object
 	// confirmed is 1 when somebody did what was waited for: then more is created than without.
@@ -279,6 +285,9 @@ func (c *judge) nothingKnown(r *simtest.Report) bool {
 func (c *judge) end(ctx context.Context, when string, program *engine.Graph) {
 	want := c.expected(program)
 	wrong := want.End(c.s.Cloud.Table())
+	if c.p.sc.opts.Dev == nil {
+		wrong = append(wrong, want.Commands(c.acts(), c.n.lost)...)
+	}
 	for _, w := range wrong {
 		c.out.violate("%s: %s", when, w)
 	}
@@ -299,6 +308,17 @@ func (c *judge) end(ctx context.Context, when string, program *engine.Graph) {
 	for _, wrong := range want.State(entries, outputs) {
 		c.out.violate("%s: %s", when, wrong)
 	}
+}
+
+// acts are what commands did, in order.
+func (c *judge) acts() []model.Act {
+	var all []model.Act
+	for i, e := range c.s.Cloud.Effects() {
+		if e.Op == "run" || e.Op == "undo" {
+			all = append(all, model.Act{Address: e.ID, Text: e.Want, Undone: e.Op == "undo", Cut: i == c.cut-1 && c.p.event == "run "+e.ID})
+		}
+	}
+	return all
 }
 
 // effects: nothing is created more often than the program calls for, nothing of others is changed, no data is deleted

@@ -51,11 +51,13 @@ type ran struct {
 
 // commandKind acts on the world when it is made, and undoes it with the props that it was made with.
 func (c *Cloud) commandKind() *reconciletest.Kind[NoteProps, ran, NoteAttrs] {
-	act := func(ctx context.Context, op, address string, mark reconcile.Mark) error {
-		return c.write(ctx, op+" "+address, func() (Effect, error) { return Effect{Op: op, Kind: "sim.Command", ID: address, Owner: mark}, nil })
+	act := func(ctx context.Context, op, address, text string, mark reconcile.Mark) error {
+		return c.write(ctx, op+" "+address, func() (Effect, error) {
+			return Effect{Op: op, Kind: "sim.Command", ID: address, Owner: mark, Want: text}, nil
+		})
 	}
 	return &reconciletest.Kind[NoteProps, ran, NoteAttrs]{
-		Type: "sim.Command", Recorded: true, Rerun: true,
+		Type: "sim.Command", Recorded: true, Rerun: true, Tidies: true,
 		Observe: func(_ context.Context, s reconciletest.Site[NoteProps, NoteAttrs]) (ran, error) {
 			if s.Last == nil {
 				return ran{}, reconcile.ErrAbsent
@@ -63,7 +65,7 @@ func (c *Cloud) commandKind() *reconciletest.Kind[NoteProps, ran, NoteAttrs] {
 			return ran{*s.Last, s.Had}, nil
 		},
 		Create: func(ctx context.Context, s reconciletest.Site[NoteProps, NoteAttrs]) (NoteAttrs, error) {
-			return note(s.Want.Text), act(ctx, "run", s.Address, s.Owner)
+			return note(s.Want.Text), act(ctx, "run", s.Address, s.Want.Text, s.Owner)
 		},
 		Compare: func(d *reconcile.Diff[ran], want NoteProps, live ran) {
 			had := NoteProps{}
@@ -77,7 +79,7 @@ func (c *Cloud) commandKind() *reconciletest.Kind[NoteProps, ran, NoteAttrs] {
 			if s.Had == nil {
 				return nil
 			}
-			return act(ctx, "undo", s.Address, s.Owner)
+			return act(ctx, "undo", s.Address, s.Had.Text, s.Owner)
 		},
 		Identity: func(NoteAttrs) string { return "" },
 	}

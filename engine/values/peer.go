@@ -116,7 +116,7 @@ func missing(from token.Stack, stages []statestore.Stage) error {
 	return e
 }
 
-// output is the value of another stack's output, as it was recorded last. It is never unknown.
+// Output is the value of another stack's output, as it was recorded last. It is never unknown.
 func (v *Values) Output(ctx context.Context, from token.Stack, path tree.Path) (token.Value, error) {
 	v.mu.Lock()
 	p := v.peers[from]
@@ -185,7 +185,7 @@ func (v *Values) readPeer(ctx context.Context, from token.Stack) (map[string]any
 	return values, secret, err
 }
 
-// used are digests of the outputs of other stacks that the plan was made with.
+// Used are digests of the outputs of other stacks that the plan was made with.
 func (v *Values) Used() map[string]string {
 	var used map[string]string
 	for from, p := range v.peers {

@@ -20,7 +20,7 @@ import (
 	"github.com/athanor-dev/athanor/statestore/seal"
 )
 
-// values are what a program refers to outside its resources: secrets, outputs of other stacks, and what its functions make of
+// Values are what a program refers to outside its resources: secrets, outputs of other stacks, and what its functions make of
 // values. Each is read once for a plan and what is done with it, and what is secret is known to the redactor before anybody
 // else sees it.
 type Values struct {
@@ -31,7 +31,7 @@ type Values struct {
 	peers   map[token.Stack]*peer
 }
 
-// source says where values come from.
+// Source says where values come from.
 type Source struct {
 	Stage statestore.Stage
 	// dir is the program's directory: files of secrets lie beside it.
@@ -47,12 +47,12 @@ type Source struct {
 	Redact *redact.Redactor
 }
 
-// newValues has read nothing yet.
+// New has read nothing yet.
 func New(from Source) *Values {
 	return &Values{from: from, secrets: map[string]string{}, peers: map[token.Stack]*peer{}}
 }
 
-// lookup returns the value of an expression that refers to no resource.
+// Lookup returns the value of an expression that refers to no resource.
 func (v *Values) Lookup(ctx context.Context, x token.Expr) (token.Value, error) {
 	switch x.Op {
 	case token.OpSecret:

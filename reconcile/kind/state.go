@@ -68,7 +68,7 @@ func (k StateKind[P, A]) Erase() reconcile.Any {
 	d.Source, d.Logs = k.API.Source, logsOf(k.Logs)
 	d.Spec = func() reconcile.Spec {
 		return reconcile.Spec{
-			Type: k.Type, Doc: k.Doc, Recorded: true, Rerun: k.Lifetime != InState, InDev: k.Lifetime == InDev, Stands: k.LocalVariantOf,
+			Type: k.Type, Doc: k.Doc, Recorded: true, Rerun: k.Lifetime != InState, InDev: k.Lifetime == InDev, Stands: k.LocalVariantOf, Tidies: k.CleansUp,
 			Calls: k.API.Calls, Permissions: k.API.Permissions, Files: k.Files, WritesFiles: k.WritesFiles, Timeouts: k.Timeouts,
 			NewProps: func() any { return new(P) }, NewAttrs: func() any { return new(A) },
 		}

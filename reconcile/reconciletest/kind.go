@@ -41,6 +41,7 @@ type Kind[P, L, A any] struct {
 
 	Owner                                  func(L) reconcile.Mark
 	Same, ByParent, Recorded, Rerun, InDev bool
+	Tidies                                 bool
 	Stands                                 string
 	Holds                                  func(L) bool
 	Held                                   func(ctx context.Context, s Site[P, A], most int) ([]reconcile.Found, error)
@@ -163,7 +164,7 @@ func (k *Kind[P, L, A]) capabilities(d *reconcile.Definition) {
 
 func (k *Kind[P, L, A]) spec() reconcile.Spec {
 	return reconcile.Spec{
-		Type: k.Type, Doc: k.Doc, Recorded: k.Recorded, Rerun: k.Rerun, InDev: k.InDev, Stands: k.Stands, Same: k.Same, ByParent: k.ByParent,
+		Type: k.Type, Doc: k.Doc, Recorded: k.Recorded, Rerun: k.Rerun, InDev: k.InDev, Stands: k.Stands, Same: k.Same, ByParent: k.ByParent, Tidies: k.Tidies,
 		Files: k.Files, Under: k.Under, Visibility: k.Visibility, Timeouts: k.Timeouts, Home: k.Home, Calls: k.Calls, Permissions: k.Permissions,
 		NewProps: func() any { return new(P) }, NewAttrs: func() any { return new(A) },
 	}

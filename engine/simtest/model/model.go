@@ -58,6 +58,7 @@ type Case struct {
 
 	program  Program
 	retained map[string]bool    // addresses whose objects may stay when nobody declares them
+	renames  map[string]string  // former addresses to those that programs renamed them to
 	bound    map[string]*Object // by declared address
 	after    []Object
 	wrong    []string
@@ -93,6 +94,7 @@ func (c *Case) End(after []Object) []string {
 
 func (c *Case) read() error {
 	c.retained, c.bound, c.wrong, c.program = map[string]bool{}, map[string]*Object{}, nil, Program{}
+	c.renames = map[string]string{}
 	for _, data := range c.Earlier {
 		var p Program
 		if err := json.Unmarshal(data, &p); err != nil {
@@ -115,6 +117,9 @@ func (c *Case) mayStay(p *Program) {
 	for _, r := range p.Resources {
 		if r.Options.Retain {
 			c.retained[r.Address] = true
+		}
+		for _, old := range r.Options.RenamedFrom {
+			c.renames[old] = r.Address
 		}
 	}
 }

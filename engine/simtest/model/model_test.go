@@ -110,3 +110,35 @@ func TestState(t *testing.T) {
 		}
 	}
 }
+
+// TestCommands: what a command has done is there where it is declared, and nowhere else.
+func TestCommands(t *testing.T) {
+	ran, undone := model.Act{Address: "c", Text: "go"}, model.Act{Address: "c", Text: "go", Undone: true}
+	declared := `{"resources": [{"address": "c", "kind": "sim.Command", "props": {"text": "go"}}]}`
+	for name, c := range map[string]struct {
+		program string
+		acts    []model.Act
+		lost    bool
+		wrong   int
+	}{
+		"it ran":                        {declared, []model.Act{ran}, false, 0},
+		"it ran again after its undo":   {declared, []model.Act{ran, undone, ran}, false, 0},
+		"it never ran":                  {declared, nil, false, 1},
+		"it is undone":                  {declared, []model.Act{ran, undone}, false, 1},
+		"it is undone after it ran":     {declared, []model.Act{ran, ran, undone}, false, 1},
+		"it ran with another text too":  {declared, []model.Act{{Address: "c", Text: "old"}, ran}, false, 1},
+		"it was cut with another text":  {declared, []model.Act{{Address: "c", Text: "old", Cut: true}, ran}, false, 0},
+		"it was cut, and has to go":     {`{}`, []model.Act{{Address: "c", Text: "old", Cut: true}}, false, 1},
+		"nobody declares it":            {`{}`, []model.Act{ran}, false, 1},
+		"nobody declares it, and knows": {`{}`, []model.Act{ran}, true, 0},
+		"nobody declares it, undone":    {`{}`, []model.Act{ran, undone}, false, 0},
+		"it was renamed": {
+			`{"resources": [{"address": "d", "kind": "sim.Command", "props": {"text": "go"}, "options": {"renamedFrom": ["c"]}}]}`, []model.Act{ran}, false, 0,
+		},
+	} {
+		want := &model.Case{Program: []byte(c.program)}
+		if wrong := append(want.End(nil), want.Commands(c.acts, c.lost)...); len(wrong) != c.wrong {
+			t.Errorf("%s: %q", name, wrong)
+		}
+	}
+}
