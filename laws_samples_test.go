@@ -156,7 +156,7 @@ func String() string { return "" }
 }
 
 func TestStateLaw(t *testing.T) {
-	const head = "package a\n\nimport (\n\t\"errors\"\n\t\"regexp\"\n\t\"reflect\"\n\t\"encoding/base32\"\n\t\"encoding/base64\"\n\t\"sync\"\n\trec \"" + module + "/reconcile\"\n\t\"" + module + "/reconcile/props\"\n\t\"" + module + "/reconcile/kind\"\n)\n"
+	const head = "package a\n\nimport (\n\t\"errors\"\n\t\"regexp\"\n\t\"reflect\"\n\t\"encoding/base32\"\n\t\"encoding/base64\"\n\t\"sync\"\n\trec \"" + module + "/reconcile\"\n\t\"" + module + "/reconcile/props\"\n\t\"" + module + "/reconcile/kind\"\n\t\"" + module + "/reconcile/rest\"\n)\n"
 	expect(t, stateLaw(read(t, "adopt/a.go", head+`
 // ErrGone is a sentinel.
 var ErrGone = errors.New("gone")
@@ -183,6 +183,7 @@ var page string
 var Thing = kind.Kind[P, L, A]{}
 var other = &kind.Kind[P, L, A]{}
 var kept = &kind.StateKind[P, A]{}
+var completed = rest.Kind(rest.Documents{}, kind.Kind[P, L, A]{})
 var rows = kind.TableOf[P](codec())
 var named = kind.TableOf[P]().For(kind.Both(names()))
 `, "cmd/x/main.go", "package main\n\nvar version string\n", "adopt/a_test.go", "package a\n\nvar update = false\n")))

@@ -114,7 +114,7 @@ func (s source) madeOnce(name string, call *ast.CallExpr) bool {
 		return true
 	case "text/template.Must", "html/template.Must":
 		return true
-	case "sync.OnceValue", module + "/reconcile/props.Pattern": // a table, or a pattern, that is computed when first asked for
+	case "sync.OnceValue", module + "/reconcile/props.Pattern", module + "/reconcile/rest.Kind": // a table or a pattern that is computed when first asked for, a kind
 		return !ast.IsExported(name)
 	}
 	switch fun := call.Fun.(type) {

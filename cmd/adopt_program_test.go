@@ -105,7 +105,7 @@ func main() {
 	if err := os.WriteFile(filepath.Join(dir, "overlay.json"), list, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	run := exec.CommandContext(t.Context(), "go", "run", "-overlay", filepath.Join(dir, "overlay.json"), "./adopted")
+	run := exec.CommandContext(t.Context(), "go", "run", "-ldflags=-s -w", "-overlay", filepath.Join(dir, "overlay.json"), "./adopted")
 	run.Dir = root
 	out, err := run.Output()
 	if err != nil {

@@ -13,24 +13,45 @@ import (
 func (a *app) kindsCommand() *cli.Command {
 	return &cli.Command{
 		Name: "kinds", Usage: "list the kinds of resources, or document one", ArgsUsage: "[tf:SOURCE] [KIND]",
-		Description: "Of one KIND: its props with defaults, units and what replaces, its attributes, the API calls it makes and the\npermissions they need. A KIND with * in it lists all that it fits. " + offeredHelp,
+		Description: "Of one KIND: its props with defaults, units and what replaces, its attributes, the API calls it makes and the\npermissions they need. A KIND with * in it lists all that it fits. In the folder of a Go program\nthat brings kinds of its own they are among them. " + offeredHelp,
 		UsageText:   "kinds\nkinds local.File\nkinds 'AWS::EC2::*'\nkinds AWS::EC2::VPC\nkinds tf.postgresql_role\nkinds tf:hashicorp/random --allow program=hashicorp/random",
 		Flags:       kindFlags(),
 		Before:      reads,
-		Action: func(c *cli.Context) error {
-			if c.NArg() == 0 {
-				return a.listKinds()
-			}
-			kinds, err := a.offered(c, c.Args().Slice())
-			switch {
-			case err != nil:
-				return err
-			case len(kinds) > 1:
-				return fmt.Errorf("unexpected argument %q", kinds[1])
-			}
-			return a.kindsLike(kinds[0])
-		},
+		Action:      a.kindsAction,
 	}
+}
+
+func (a *app) kindsAction(c *cli.Context) error {
+	if src, brings := a.bringsKinds(c); brings {
+		return a.delegate(c, src, c.NArg())
+	}
+	if c.NArg() == 0 {
+		return a.listKinds()
+	}
+	kinds, err := a.offered(c, c.Args().Slice())
+	switch {
+	case err != nil:
+		return err
+	case len(kinds) > 1:
+		return fmt.Errorf("unexpected argument %q", kinds[1])
+	}
+	return a.kindsLike(kinds[0])
+}
+
+// bringsKinds reports whether the program of this folder brings kinds of its own that may be meant: it lists all, and documents
+// what this binary does not have. That of a stranger is not built.
+func (a *app) bringsKinds(c *cli.Context) (*source, bool) {
+	if a.program != nil || untrusted(c) {
+		return nil, false
+	}
+	if c.NArg() > 0 {
+		if _, err := a.catalog.Find(c.Args().First()); err == nil || strings.HasPrefix(c.Args().First(), offeredPrefix) {
+			return nil, false
+		}
+	}
+	here := absolute(".")
+	src, err := directory(c.Context, here, ".")
+	return src, err == nil && src.goMain && usesKinds(here)
 }
 
 // matching are the names of the kinds that a pattern fits; a name that no kind has is an error.

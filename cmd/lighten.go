@@ -21,12 +21,8 @@ var light = []string{"Main", "Option", "Stack"}
 // lightened are the sources of a program that import this package, by their paths, with package stackprogram in its place:
 // their lines stay where they are. It reports false for a program that needs this package, or does not import it.
 func lightened(dir string) (map[string][]byte, bool) {
-	paths, _ := filepath.Glob(filepath.Join(dir, "*.go")) // no pattern is in the name, or nothing is found
 	sources := map[string][]byte{}
-	for _, file := range paths {
-		if strings.HasSuffix(file, "_test.go") {
-			continue
-		}
+	for _, file := range goFiles(dir) {
 		text, err := os.ReadFile(file)
 		if err != nil {
 			return nil, false
@@ -42,22 +38,50 @@ func lightened(dir string) (map[string][]byte, bool) {
 	return sources, len(sources) > 0
 }
 
+// goFiles are the Go files of a folder without its tests.
+func goFiles(dir string) []string {
+	paths, _ := filepath.Glob(filepath.Join(dir, "*.go")) // no pattern is in the name, or nothing is found
+	return slices.DeleteFunc(paths, func(file string) bool { return strings.HasSuffix(file, "_test.go") })
+}
+
+// usesKinds reports whether the program of a folder uses Kinds of this package, by this package's own name or another.
+func usesKinds(dir string) bool {
+	for _, path := range goFiles(dir) {
+		file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution)
+		if err != nil {
+			continue // the compiler says it when the program is built
+		}
+		if spec, alias := thisPackage(file); spec != nil && slices.Contains(usedOf(file, alias), "Kinds") {
+			return true
+		}
+	}
+	return false
+}
+
+// thisPackage is how a file imports this package, nil where it does not, and its name there.
+func thisPackage(file *ast.File) (*ast.ImportSpec, string) {
+	ours := reflect.TypeFor[Option]().PkgPath()
+	at := slices.IndexFunc(file.Imports, func(i *ast.ImportSpec) bool { return i.Path.Value == strconv.Quote(ours) })
+	if at < 0 {
+		return nil, ""
+	}
+	spec := file.Imports[at]
+	if spec.Name != nil {
+		return spec, spec.Name.Name
+	}
+	return spec, path.Base(ours)
+}
+
 // lightenedFile is a source with the import replaced. Uses: it imports this package; it is not ok if it needs more of it.
 func lightenedFile(name string, text []byte) (with []byte, uses, ok bool) {
-	ours := reflect.TypeFor[Option]().PkgPath()
 	files := token.NewFileSet()
 	file, err := parser.ParseFile(files, name, text, parser.SkipObjectResolution)
 	if err != nil {
 		return nil, false, false
 	}
-	at := slices.IndexFunc(file.Imports, func(i *ast.ImportSpec) bool { return i.Path.Value == strconv.Quote(ours) })
-	if at < 0 {
+	spec, alias := thisPackage(file)
+	if spec == nil {
 		return nil, false, true
-	}
-	spec := file.Imports[at]
-	alias := path.Base(ours)
-	if spec.Name != nil {
-		alias = spec.Name.Name
 	}
 	if !usesOnly(file, alias) {
 		return nil, false, false
@@ -69,14 +93,18 @@ func lightenedFile(name string, text []byte) (with []byte, uses, ok bool) {
 
 // usesOnly reports whether a file uses of this package only what is light. A variable of its name counts as the package.
 func usesOnly(file *ast.File, alias string) bool {
-	only := alias != "." && alias != "_"
+	return alias != "." && alias != "_" && !slices.ContainsFunc(usedOf(file, alias), func(name string) bool { return !slices.Contains(light, name) })
+}
+
+// usedOf are the names of a package that a file uses, by the name that the package has there.
+func usedOf(file *ast.File, alias string) (names []string) {
 	ast.Inspect(file, func(n ast.Node) bool {
 		if s, ok := n.(*ast.SelectorExpr); ok {
-			if x, ok := s.X.(*ast.Ident); ok && x.Name == alias && !slices.Contains(light, s.Sel.Name) {
-				only = false
+			if x, ok := s.X.(*ast.Ident); ok && x.Name == alias {
+				names = append(names, s.Sel.Name)
 			}
 		}
-		return only
+		return true
 	})
-	return only
+	return names
 }

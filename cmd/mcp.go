@@ -113,7 +113,11 @@ func (s *agentServer) server(deploys bool) *mcp.Server {
 	reading := &mcp.ToolAnnotations{ReadOnlyHint: true, OpenWorldHint: new(true)}
 	offer(server, reading, "kinds", "List the kinds of resources, or document one: props, defaults, what replaces, attributes, permissions.",
 		func(ctx context.Context, in kindInput) (agentOutput, error) {
-			return s.call(ctx, arguments([]string{"kinds"}, in.Kind))
+			var more []string
+			if !s.programs { // that of the root may bring kinds
+				more = []string{untrustedVariable + "=1"}
+			}
+			return s.call(ctx, arguments([]string{"kinds"}, in.Kind), more...)
 		})
 	offer(server, reading, "schema", "The JSON Schema of athanor.yaml; with a pattern of AWS types also of their props.",
 		func(ctx context.Context, in kindInput) (agentOutput, error) {
@@ -231,12 +235,12 @@ func (s *agentServer) onStack(
 const longestAnswer = 200_000
 
 // call runs this command with an empty standard input, so that nothing is asked of anybody. A call that is cancelled ends as
-// by Ctrl-C.
-func (s *agentServer) call(ctx context.Context, args []string) (agentOutput, error) {
+// by Ctrl-C. Variables are those of the command alone.
+func (s *agentServer) call(ctx context.Context, args []string, variables ...string) (agentOutput, error) {
 	cmd := exec.CommandContext(ctx, s.self, args...)
 	cmd.Args[0] = os.Args[0]
 	cmd.Dir = s.root
-	cmd.Env = append(os.Environ(), noUpdateVariable+"=1", "NO_COLOR=1")
+	cmd.Env = append(append(os.Environ(), noUpdateVariable+"=1", "NO_COLOR=1"), variables...)
 	cmd.Cancel = func() error {
 		err := cmd.Process.Signal(syscall.SIGTERM)
 		if runtime.GOOS == "windows" { // which has no such signal

@@ -153,7 +153,7 @@ func TestDevByTheProgramItself(t *testing.T) {
 		t.Skip("builds Go programs")
 	}
 	w := newGoStack(t)
-	build := limitedTo(t, buildLimit, "go", "build", "-o", "program", ".")
+	build := limitedTo(t, buildLimit, "go", "build", "-ldflags=-s -w", "-o", "program", ".")
 	build.Dir, build.Env = filepath.Join(w.dir, "shop"), w.env
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)

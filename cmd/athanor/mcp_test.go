@@ -169,11 +169,19 @@ func TestMCPRefuses(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := os.Mkdir(filepath.Join(w.dir, "program"), 0o700); err != nil {
-		t.Fatal(err)
+	for _, folder := range []string{"program", "own"} {
+		if err := os.Mkdir(filepath.Join(w.dir, folder), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		w.write(folder+"/go.mod", "module example.com/x\n\ngo 1.26\n")
 	}
 	w.write("program/main.go", "package main\n\nimport \"os\"\n\nfunc main() { _ = os.WriteFile(\"ran\", nil, 0o600) }\n")
-	w.write("program/go.mod", "module example.com/x\n\ngo 1.26\n")
+	w.write("own/main.go", "package main\n\nimport \"github.com/athanor-dev/athanor/cmd\"\n\nfunc main() { cmd.Main(nil, cmd.Kinds()) }\n")
+	own := newAgent(w, "accept", "--root", filepath.Join(w.dir, "own"))
+	defer own.end()
+	if x := own.call("kinds", map[string]any{"kind": "house.Lamp"}); !x.Failed || !strings.Contains(x.Messages, "unknown kind") {
+		t.Errorf("the kinds of a program: %+v", x)
+	}
 	a := newAgent(w, "accept", "--root", w.dir)
 	defer a.end()
 	for _, c := range []struct {
@@ -197,7 +205,7 @@ func TestMCPRefuses(t *testing.T) {
 			t.Errorf("%s %v: %+v", c.tool, c.arguments, x)
 		}
 	}
-	if w.has("plan.json") || w.has("program/ran") || w.has("ran") {
+	if w.has("plan.json") || w.has("program/ran") || w.has("ran") || w.has("own/.athanor") {
 		t.Error("something was written")
 	}
 }

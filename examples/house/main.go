@@ -1,6 +1,6 @@
 // Command house is a stack of a kind of its own: a lamp of the house's service, whose address is in $HOUSE.
 //
-//	athanor kinds house.Lamp      # run in this folder: go run . kinds house.Lamp
+//	athanor kinds house.Lamp      # in this folder, or: go run . kinds house.Lamp
 package main
 
 import (

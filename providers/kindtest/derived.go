@@ -38,7 +38,7 @@ func Mutators[P any, W kind.Wire](table *kind.Table[P], empty func() W, apply fu
 func PropsOf[P any](t T, table *kind.Table[P], declared map[string]any) P {
 	t.Helper()
 	var p P
-	if err := props.Decode(declared, &p); err != nil {
+	if err := props.Decode(treeOfProps(declared), &p); err != nil {
 		t.Fatalf("%v", err)
 	}
 	table.Default(&p)
@@ -84,7 +84,7 @@ type Refusals []struct {
 func Refuses(t *testing.T, kind reconcile.Any, cases Refusals) {
 	t.Helper()
 	for _, c := range cases {
-		err := kind.Decode(&reconcile.Job{Props: c.Props})
+		err := kind.Decode(&reconcile.Job{Props: treeOfProps(c.Props)})
 		if (err == nil) != (c.Problem == "") || err != nil && !strings.Contains(fmt.Sprint(err), c.Problem) {
 			t.Errorf("%.90v: %v, want %q", c.Props, err, c.Problem)
 		}

@@ -50,7 +50,7 @@ func golden[P any](t T, table *kind.Table[P], declared map[string]any, sent, bod
 		t.Fatalf("%v", err)
 	}
 	var p P
-	if err := props.Decode(declared, &p); err != nil {
+	if err := props.Decode(treeOfProps(declared), &p); err != nil {
 		t.Fatalf("%v", err)
 	}
 	table.Default(&p)

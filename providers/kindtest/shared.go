@@ -1,6 +1,7 @@
 package kindtest
 
 import (
+	"slices"
 	"sync"
 
 	"github.com/athanor-dev/athanor/reconcile/tree"
@@ -13,10 +14,23 @@ type shared struct {
 }
 
 // Shared returns the suite for several checks: what one has found out of a fresh world, the others know. [Run] and [RunOnly] do that
-// by themselves.
+// by themselves. Numbers of its props may be of any Go type.
 func (s Suite) Shared() Suite {
+	s.Base, s.Variants = treeOfProps(s.Base), slices.Clone(s.Variants)
+	for i, v := range s.Variants {
+		s.Variants[i].Props = treeOfProps(v.Props)
+	}
 	s.shared = &shared{references: map[string]string{}}
 	return s
+}
+
+// treeOfProps are props as a program or a file would give them: 5 in Go is an int, and in a tree an int64.
+func treeOfProps(props map[string]any) map[string]any {
+	of, err := tree.Of(props)
+	if m, ok := of.(map[string]any); ok && err == nil {
+		return m
+	}
+	return props // the kind says what is wrong with them
 }
 
 // reference is the world as it is after these props were reconciled in a fresh one.

@@ -3,9 +3,7 @@
 package lamps
 
 import (
-	"context"
 	"embed"
-	"net/http"
 	"time"
 
 	"github.com/athanor-dev/athanor"
@@ -40,76 +38,22 @@ func NewLamp(s *athanor.Stack, name string, p LampProps, opts ...athanor.Option)
 	return athanor.Declare(s, lampKind, name, p, opts...)
 }
 
-// live is an observed lamp.
-type live struct {
-	name string
-	have LampProps
-}
+// live is an observed lamp: the document at /lamps/NAME.
+type live = rest.Object[LampProps]
 
-type site = kind.Site[LampProps, Lamp]
-
-var lampTable = kind.TableOf[LampProps]()
-
-var lampKind = &kind.Kind[LampProps, live, Lamp]{
+var lampKind = rest.Kind(rest.Documents{Path: []string{"lamps"}}, kind.Kind[LampProps, live, Lamp]{
 	Type: "house.Lamp", Doc: "A lamp of the house.",
-	Observe: func(ctx context.Context, s site) (live, error) {
-		body, name := kind.Document{}, nameOf(s)
-		if err := rest.Do(ctx, s.Cloud, rest.Request{Operation: "GetLamp", Method: http.MethodGet, Path: path(name), Answer: &body}); err != nil {
-			return live{}, err
-		}
-		have, err := lampTable.Read(body)
-		return live{name, have}, err
-	},
-	Create: func(ctx context.Context, s site) (Lamp, error) {
-		body, name := kind.Document{}, nameOf(s)
-		if err := lampTable.Created(s.Want, body); err != nil {
-			return Lamp{}, err
-		}
-		return Lamp{name}, rest.Do(ctx, s.Cloud, rest.Request{Operation: "PutLamp", Method: http.MethodPut, Path: path(name), Send: body})
-	},
-	Compare: func(d *kind.Diff[live], want LampProps, have live) {
-		kind.Compare(d, lampTable, want, have.have, kind.Set("PatchLamp", func(ctx context.Context, u kind.Update[live]) error {
-			body := kind.Document{}
-			if err := lampTable.Changed(want, u.Live.have, u.Changed, body); err != nil {
-				return err
-			}
-			return rest.Do(ctx, u.Cloud, rest.Request{Operation: "PatchLamp", Method: http.MethodPatch, Path: path(u.Live.name), Send: body})
-		}))
-	},
-	Attributes: func(l live) Lamp { return Lamp{l.name} },
-	Delete: func(ctx context.Context, s site) error {
-		return rest.Do(ctx, s.Cloud, rest.Request{Operation: "DeleteLamp", Method: http.MethodDelete, Path: path(s.Last.Name)})
-	},
-	Identity: func(l Lamp) string { return l.Name },
-
-	Props: lampTable,
+	Attributes: func(l live) Lamp { return Lamp{l.Name} },
+	Identity:   func(l Lamp) string { return l.Name },
 	Named: &kind.Named[LampProps, live]{
 		Given: func(p LampProps) string { return p.Name },
 		Rule:  func(LampProps) kind.NameRule { return kind.NameRule{Max: 40, Marks: "-", Inner: true} },
-		Live:  func(l live) string { return l.name },
+		Live:  func(l live) string { return l.Name },
 	},
-	API: kind.API{Source: source, Calls: []string{"house.GetLamp", "house.PutLamp", "house.PatchLamp", "house.DeleteLamp"}},
-}
-
-func path(name string) []string { return []string{"lamps", name} }
-
-// nameOf is the name to look for: that in state, one that is asked about, or the one that is declared or generated.
-func nameOf(s site) string {
-	switch {
-	case s.Last != nil:
-		return s.Last.Name
-	case s.ID != "":
-		return s.ID
-	}
-	return s.Name
-}
+	API: kind.API{Source: source},
+})
 
 // Provider is what a program adds to the kinds that athanor has: cmd.Kinds(lamps.Provider("https://house.example")).
 func Provider(url string) reconcile.Provider {
-	return reconcile.Provider{
-		Name: "house", Kinds: []reconcile.Any{lampKind.Erase()},
-		Open: func(context.Context, any) (reconcile.Cloud, error) {
-			return &rest.Service{Name: "house", URL: url}, nil
-		},
-	}
+	return (&rest.Service{Name: "house", URL: url}).Provider(lampKind.Erase())
 }

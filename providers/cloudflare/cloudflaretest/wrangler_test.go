@@ -3,6 +3,7 @@ package cloudflaretest
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/athanor-dev/athanor/providers/cloudflare/d1"
 	"github.com/athanor-dev/athanor/reconcile"
+	"github.com/athanor-dev/athanor/statestore/proctest"
 )
 
 // wrangler runs Cloudflare's own client against the server, and gives what it prints.
@@ -43,7 +45,23 @@ func wranglerCommand(t *testing.T, home string, s *Server, args ...string) *exec
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	t.Cleanup(cancel)
-	cmd := exec.CommandContext(ctx, "node", append([]string{"--no-warnings", program}, args...)...)
+	compiler, err := filepath.Abs(filepath.Join("testdata", "compiled.cjs"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	start := []string{"--no-warnings", "--require", compiler, program}
+	compiled, err := proctest.Shared(filepath.Join("wrangler", "compiled"), func(path string) error {
+		first := exec.CommandContext(ctx, "node", append(slices.Clone(start), "--version")...)
+		first.Env = append(os.Environ(), "WRANGLER_COMPILED="+path, "HOME="+home, "CI=1", "WRANGLER_SEND_METRICS=false")
+		if out, err := first.CombinedOutput(); err != nil {
+			return fmt.Errorf("wrangler --version: %w\n%s", err, out)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(ctx, "node", append(start, args...)...)
 	cmd.Dir = home
 	cmd.Env = os.Environ()
 	for name, value := range s.Env() {
@@ -51,7 +69,7 @@ func wranglerCommand(t *testing.T, home string, s *Server, args ...string) *exec
 			cmd.Env = append(cmd.Env, name+"="+value)
 		}
 	}
-	cmd.Env = append(cmd.Env, "HOME="+home, "XDG_CONFIG_HOME="+home, "CI=1", "NO_COLOR=1", "WRANGLER_SEND_METRICS=false", "WRANGLER_HIDE_BANNER=true")
+	cmd.Env = append(cmd.Env, "WRANGLER_COMPILED="+compiled, "HOME="+home, "XDG_CONFIG_HOME="+home, "CI=1", "NO_COLOR=1", "WRANGLER_SEND_METRICS=false", "WRANGLER_HIDE_BANNER=true")
 	return cmd
 }
 

@@ -1,0 +1,97 @@
+package rest_test
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/athanor-dev/athanor/reconcile"
+	"github.com/athanor-dev/athanor/reconcile/kind"
+	"github.com/athanor-dev/athanor/reconcile/rest"
+)
+
+type doorProps struct {
+	// Color of the door.
+	Color string `wire:"color"`
+}
+
+type door struct{ ID string }
+
+func doors(where rest.Documents) *kind.Kind[doorProps, rest.Object[doorProps], door] {
+	return rest.Kind(where, kind.Kind[doorProps, rest.Object[doorProps], door]{
+		Type:       "house.Door",
+		Attributes: func(o rest.Object[doorProps]) door { return door{o.ID} },
+		Identity:   func(d door) string { return d.ID },
+	})
+}
+
+// TestDocumentsAreFoundByName finds objects whose ids are lost in a listing: one, none, two of a name, and what no listing is.
+func TestDocumentsAreFoundByName(t *testing.T) {
+	where := rest.Documents{Path: []string{"doors"}, Named: "label", ID: "number", Listed: "doors"}
+	for listing, want := range map[string]struct {
+		id, problem string
+		class       reconcile.Class
+	}{
+		`{"doors": [{"number": 3, "label": "back"}, {"number": 7, "label": "front"}]}`: {id: "7"},
+		`{"doors": [{"number": "seven", "label": "front"}]}`:                           {id: "seven"},
+		`{"doors": []}`: {problem: reconcile.ErrAbsent.Error(), class: reconcile.Absent},
+		`{"doors": [{"number": 3, "label": "front"}, {"number": 7, "label": "front"}]}`: {
+			problem: `ListDoor: 2 have the label "front": 3, 7`, class: reconcile.Invalid,
+		},
+		`{"doors": [{"label": "front"}]}`:                {problem: "Door: the answer has no number", class: reconcile.Invalid},
+		`{"doors": [{"number": 0.5, "label": "front"}]}`: {problem: "Door: the answer has no number", class: reconcile.Invalid},
+		`[]`: {problem: "ListDoor: the answer", class: reconcile.Invalid},
+	} {
+		var asked []string
+		s := answering(t, func(w http.ResponseWriter, r *http.Request) {
+			asked = append(asked, r.URL.Path)
+			if r.URL.Path == "/v1/doors" {
+				fmt.Fprint(w, listing)
+				return
+			}
+			fmt.Fprint(w, `{"label": "front", "color": "red"}`)
+		})
+		site := kind.Site[doorProps, door]{}
+		site.Cloud, site.Name = s, "front"
+		live, err := doors(where).Observe(t.Context(), site)
+		if want.problem != "" {
+			if err == nil || !strings.Contains(err.Error(), want.problem) || classOf(s, err) != want.class && !errors.Is(err, reconcile.ErrAbsent) {
+				t.Errorf("%s: %v, class %q", listing, err, classOf(s, err))
+			}
+			continue
+		}
+		if err != nil || live.ID != want.id || live.Name != "front" || live.Have.Color != "red" || asked[1] != "/v1/doors/"+want.id {
+			t.Errorf("%s: %+v %v, asked %v", listing, live, err, asked)
+		}
+	}
+}
+
+// TestAFailedListingIsNoAbsence has a service that lists nothing since it fails.
+func TestAFailedListingIsNoAbsence(t *testing.T) {
+	s := answering(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusBadGateway) })
+	site := kind.Site[doorProps, door]{}
+	site.Cloud, site.Name = s, "front"
+	_, err := doors(rest.Documents{Path: []string{"doors"}, Named: "label"}).Observe(t.Context(), site)
+	if err == nil || errors.Is(err, reconcile.ErrAbsent) || classOf(s, err) != reconcile.Transient {
+		t.Errorf("%v", err)
+	}
+}
+
+// TestCallsOfDocuments names the calls of each way in which a service keeps documents.
+func TestCallsOfDocuments(t *testing.T) {
+	for _, c := range []struct {
+		where rest.Documents
+		want  string
+	}{
+		{rest.Documents{}, "[house.GetDoor house.PutDoor house.PatchDoor house.DeleteDoor]"},
+		{rest.Documents{Whole: true}, "[house.GetDoor house.PutDoor house.DeleteDoor]"},
+		{rest.Documents{Named: "label"}, "[house.GetDoor house.ListDoor house.PostDoor house.PatchDoor house.DeleteDoor]"},
+		{rest.Documents{Named: "label", Whole: true}, "[house.GetDoor house.ListDoor house.PostDoor house.PutDoor house.DeleteDoor]"},
+	} {
+		if have := fmt.Sprint(doors(c.where).API.Calls); have != c.want {
+			t.Errorf("%+v: %s, want %s", c.where, have, c.want)
+		}
+	}
+}
