@@ -176,7 +176,10 @@ type readyHeap []*task
 
 func (h readyHeap) Len() int { return len(h) }
 func (h readyHeap) Less(i, j int) bool {
-	return h[i].priority().Compare(h[j].priority()) < 0
+	if h[i].rank != h[j].rank {
+		return h[i].rank > h[j].rank
+	}
+	return h[i].n.Address < h[j].n.Address // as [reconcile.Priority.Compare] has it
 }
 func (h readyHeap) Swap(i, j int) { h[i], h[j] = h[j], h[i] }
 func (h *readyHeap) Push(x any) {
@@ -213,15 +216,19 @@ type schedule struct {
 
 	ready   readyHeap
 	running int
+	// next has tasks for goroutines whose last task has ended, and idle counts those: their stacks have grown already.
+	next    chan *task
+	idle    int
 	invited []*task // by the last signal
 }
 
 func newSchedule(stopping func() bool, blocked func(t, cause *task)) *schedule {
-	return &schedule{signals: make(chan signal), stopping: stopping, blocked: blocked}
+	return &schedule{signals: make(chan signal), next: make(chan *task, inFlight), stopping: stopping, blocked: blocked}
 }
 
 // run returns when nothing runs and nothing more can start.
 func (s *schedule) run(tasks []*task) {
+	defer close(s.next)
 	for _, t := range tasks {
 		if t.waits == 0 {
 			s.push(t)
@@ -254,9 +261,16 @@ func (s *schedule) pop() *task {
 func (s *schedule) start(t *task) {
 	t.state, t.sched = running, s
 	s.running++
+	if s.idle > 0 {
+		s.idle--
+		s.next <- t
+		return
+	}
 	go func() {
-		waiting, err := t.do(t)
-		s.signals <- signal{t: t, waiting: waiting, err: err}
+		for more := true; more; t, more = <-s.next {
+			waiting, err := t.do(t)
+			s.signals <- signal{t: t, waiting: waiting, err: err}
+		}
 	}()
 }
 
@@ -276,6 +290,7 @@ func (s *schedule) take(sig signal) {
 		return
 	}
 	s.running--
+	s.idle++
 	t.part()
 	if t.own != nil {
 		close(t.own.reported)

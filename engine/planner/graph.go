@@ -136,9 +136,13 @@ func ReadGraph(data []byte) (*Graph, error) {
 	dec := json.NewDecoder(bytes.NewReader(data))
 	dec.DisallowUnknownFields()
 	dec.UseNumber()
-	var g Graph
+	// A list that grows while it is read would be copied over and over. What no document of resources says is not believed.
+	g := Graph{Resources: make([]graph.Resource, 0, min(bytes.Count(data, []byte(`"address":`)), len(data)/32))}
 	if err := plan.DecodeWhole(dec, &g); err != nil {
 		return nil, fmt.Errorf("graph document: %w", err)
+	}
+	if len(g.Resources) == 0 && cap(g.Resources) > 0 {
+		g.Resources = nil // the document has no list
 	}
 	if g.Format != GraphFormat {
 		return nil, fmt.Errorf("graph document: format %d; this athanor reads format %d", g.Format, GraphFormat)
