@@ -35,6 +35,7 @@ type task struct {
 	waits int
 	after []edge // what waits for this
 	index int    // among the tasks of its schedule
+	turn  int    // among them in the order of priority
 	rank  time.Duration
 	took  float64   // seconds
 	ended time.Time // zero: it did not run
@@ -149,10 +150,15 @@ func workOf(tasks []*task) []durations.Work {
 	return work
 }
 
-// rank gives each task the expected time from its begin to the end of all that waits for it.
+// rank gives each task the expected time from its begin to the end of all that waits for it, and its turn by that.
 func rank(tasks []*task, known durations.Table) {
 	for i, rank := range durations.Ranks(workOf(tasks), known) {
 		tasks[i].rank = rank
+	}
+	order := slices.Clone(tasks) // once, instead of with each step through the heap
+	slices.SortStableFunc(order, func(a, b *task) int { return a.priority().Compare(b.priority()) })
+	for i, t := range order {
+		t.turn = i
 	}
 }
 
@@ -174,14 +180,9 @@ func slowest(tasks []*task) (longest Step, path []Step) {
 // readyHeap gives the most urgent task.
 type readyHeap []*task
 
-func (h readyHeap) Len() int { return len(h) }
-func (h readyHeap) Less(i, j int) bool {
-	if h[i].rank != h[j].rank {
-		return h[i].rank > h[j].rank
-	}
-	return h[i].n.Address < h[j].n.Address // as [reconcile.Priority.Compare] has it
-}
-func (h readyHeap) Swap(i, j int) { h[i], h[j] = h[j], h[i] }
+func (h readyHeap) Len() int           { return len(h) }
+func (h readyHeap) Less(i, j int) bool { return h[i].turn < h[j].turn }
+func (h readyHeap) Swap(i, j int)      { h[i], h[j] = h[j], h[i] }
 func (h *readyHeap) Push(x any) {
 	if t, ok := x.(*task); ok {
 		*h = append(*h, t)
