@@ -32,7 +32,7 @@ func (r *Entry) Seal(stage statestore.Stage, key *seal.Key) (statestore.Row, err
 			Identity: g.Identity, Intent: g.Intent != nil, Written: g.Written,
 		}
 	}
-	body, err := r.body()
+	body, err := bodyOf(r)
 	if err != nil {
 		return row, err
 	}
@@ -86,8 +86,8 @@ func (o *object) flag(name string, set bool) {
 // bodySize is a bit more than most bodies take.
 const bodySize = 384
 
-// body returns what is sealed of an entry.
-func (r *Entry) body() ([]byte, error) {
+// bodyOf returns what is sealed of an entry.
+func bodyOf(r *Entry) ([]byte, error) {
 	o := &object{to: make([]byte, 0, bodySize)}
 	o.begin()
 	o.text("built", r.Assets)
