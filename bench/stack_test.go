@@ -54,7 +54,8 @@ type stage struct {
 	subject
 	n        int
 	deployed bool
-	input    int // raised with each change of the program
+	input    int   // raised with each change of the program
+	first    int64 // bytes of the state file after the first deploy
 }
 
 // A phase is one command on a stage in a known state.

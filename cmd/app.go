@@ -16,6 +16,7 @@ import (
 	"github.com/athanor-dev/athanor/cmd/cli"
 	"github.com/athanor-dev/athanor/cmd/render"
 	"github.com/athanor-dev/athanor/cmd/stackprogram"
+	"github.com/athanor-dev/athanor/engine"
 	"github.com/athanor-dev/athanor/reconcile"
 )
 
@@ -56,6 +57,7 @@ type app struct {
 
 	mu     sync.Mutex // one JSON line at a time, and what follows
 	broken bool       // standard output went away
+	line   []byte     // of the last event, to be used again
 	// children are stack programs whose functions are called.
 	children []*stackprogram.Child
 }
@@ -118,8 +120,26 @@ func (a *app) json(v any) {
 	enc := json.NewEncoder(&line)
 	enc.SetEscapeHTML(false)
 	err := enc.Encode(v)
+	a.written(line.Bytes(), err)
+}
+
+// event writes the line of an event.
+func (a *app) event(e engine.Event) {
+	a.mu.Lock()
+	line, plain := e.AppendJSON(a.line[:0])
+	if a.line = line; plain && !a.broken {
+		a.written(append(line, '\n'), nil)
+	}
+	a.mu.Unlock()
+	if !plain {
+		a.json(e)
+	}
+}
+
+// written writes a line to standard output, or notes why there is none. The lock is held.
+func (a *app) written(line []byte, err error) {
 	if err == nil {
-		_, err = a.out.Write(render.SafeJSON(line.Bytes()))
+		_, err = a.out.Write(render.SafeJSON(line))
 	}
 	if err != nil {
 		a.broken = true

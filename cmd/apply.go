@@ -25,7 +25,7 @@ func (s *session) apply(c *cli.Context, p *engine.Plan) error {
 	defer thrifty()()
 	var progress *render.Progress
 	if a.asJSON {
-		s.engine.Events = func(e engine.Event) { a.json(e) }
+		s.engine.Events = a.event
 	} else {
 		if p.Pending() {
 			fmt.Fprintln(a.err)

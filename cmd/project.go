@@ -39,6 +39,7 @@ type project struct {
 	storeID string // what a store made now would be called
 	keyID   string // the key that is needed where the store knows none yet, "" for any
 	movedTo string // the store that the stage was moved to, "" when it is here
+	plans   bool   // an engine that is made plans right away
 }
 
 // openProject finds the project of a directory and names its store. It touches nothing. Options are those of a database.
@@ -185,6 +186,9 @@ func (p *project) engine(
 	store.Accept, store.Unproven = acceptOlder, p.unproven()
 	if acceptOlder && errors.Is(keeper.NewWhole(p.store, stage, key).Prove(snap), keeper.ErrTampered) {
 		p.older = true // what was put back or dropped is looked for like what an older state does not know
+	}
+	if p.plans {
+		store.Begin(snap)
 	}
 	return &engine.Engine{
 		Catalog: catalog, Store: store, Key: key, Known: remembered != "",

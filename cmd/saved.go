@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"bytes"
 	"context"
 	"crypto/hmac"
 	"encoding/json"
@@ -124,6 +125,9 @@ func writePrivate(file string, data []byte) error {
 
 // parsePlan recognises a saved plan. It gives nil for anything else.
 func parsePlan(data []byte) (*savedPlan, error) {
+	if !bytes.Contains(data, []byte(`"athanorPlan"`)) {
+		return nil, nil //nolint:nilnil // it is not a saved plan, which is no error
+	}
 	var probe struct {
 		Format *int `json:"athanorPlan"`
 	}

@@ -48,6 +48,8 @@ type session struct {
 	command, question string
 	// applyPlan applies a plan that is more than one run; nil for the engine's own way.
 	applyPlan func(context.Context, *engine.Plan, engine.ApplyOptions) (*engine.Result, error)
+	// plans says that the state is read for a plan that is made right away.
+	plans bool
 	// unobserved is what an untrusted plan did not observe, with the reasons.
 	unobserved map[string]string
 }
@@ -102,6 +104,7 @@ func (a *app) evaluated(c *cli.Context, s *session, src *source, names int) (*se
 	s.noteConfig(s.graph)
 	c.Context = a.granted.within(c.Context)
 	s.stage.Stack = s.graph.Stack
+	s.plans = true
 	if err := s.open(c, src.dir); err != nil {
 		return s, err
 	}
@@ -389,7 +392,7 @@ func (s *session) open(c *cli.Context, dir string) error {
 	if s.project, err = openProject(dir, s.store); err != nil {
 		return err
 	}
-	s.app.store = s.project.store
+	s.app.store, s.project.plans = s.project.store, s.plans
 	if s.engine, err = s.project.engine(c.Context, s.stage, dir, s.app.catalog, c.Bool("accept-older-state")); err != nil {
 		return err
 	}

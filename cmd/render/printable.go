@@ -81,6 +81,9 @@ func Escaped(text string) string {
 
 // SafeJSON is JSON in which hidden characters are escaped. It has the same values: outside of strings there are none.
 func SafeJSON(data []byte) []byte {
+	if allPlain(data) {
+		return data
+	}
 	isHidden := func(r rune) bool { return r != '\r' && hidden(r) }
 	if !bytes.ContainsFunc(data, isHidden) && !bytes.Contains(data, []byte("##")) {
 		return data
@@ -103,6 +106,19 @@ func SafeJSON(data []byte) []byte {
 	return b.Bytes()
 }
 
+// allPlain reports whether a text has nothing that is escaped or cleaned, as nearly all have. It may miss one that has nothing.
+func allPlain[T string | []byte](text T) bool {
+	var last byte
+	for i := range len(text) {
+		c := text[i]
+		if c < ' ' && c != '\n' && c != '\t' || c >= 0x7f || c == last && (c == '#' || c == ':') {
+			return false
+		}
+		last = c
+	}
+	return true
+}
+
 // cleaned is a document whose own texts are clean. Values of props and outputs, which can be anything, are shown by
 // [Style.Value] and stay.
 func cleaned[T any](document T) T {
@@ -119,7 +135,8 @@ func cleaned[T any](document T) T {
 func dirty(v reflect.Value) bool {
 	switch v.Kind() {
 	case reflect.String:
-		return clean(v.String()) != v.String()
+		text := v.String()
+		return !allPlain(text) && clean(text) != text
 	case reflect.Pointer:
 		return !v.IsNil() && dirty(v.Elem())
 	case reflect.Slice, reflect.Array:
@@ -130,7 +147,7 @@ func dirty(v reflect.Value) bool {
 		}
 	case reflect.Struct:
 		for i := range v.NumField() {
-			if v.Type().Field(i).IsExported() && dirty(v.Field(i)) {
+			if field := v.Field(i); field.CanInterface() && dirty(field) { // else it is not exported
 				return true
 			}
 		}

@@ -32,16 +32,22 @@ type report struct {
 	order sync.Mutex // of events
 }
 
+// eventSize is a bit more than most events take.
+const eventSize = 224
+
 // emit records and shows one event, with secrets masked.
 func (p *report) emit(e plan.Event) {
 	e.Time, e.Run = time.Now().UTC(), p.run
 	e.Note, e.Error, e.Hint = p.redact.Text(e.Note), p.redact.Text(e.Error), p.redact.Text(e.Hint)
+	body, ok := e.AppendJSON(make([]byte, 0, eventSize))
+	if !ok {
+		var err error
+		if body, err = json.Marshal(e); err != nil {
+			return // an event that cannot be told never fails a deploy
+		}
+	}
 	p.order.Lock()
 	defer p.order.Unlock()
-	body, err := json.Marshal(e)
-	if err != nil {
-		return // an event that cannot be told never fails a deploy
-	}
 	e.Seq = p.journal.Emit(body)
 	if p.show != nil {
 		p.show(e)

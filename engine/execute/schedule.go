@@ -35,6 +35,7 @@ type task struct {
 	waits int
 	after []edge // what waits for this
 	index int    // among the tasks of its schedule
+	turn  int    // among them in the order of priority
 	rank  time.Duration
 	took  float64   // seconds
 	ended time.Time // zero: it did not run
@@ -149,10 +150,15 @@ func workOf(tasks []*task) []durations.Work {
 	return work
 }
 
-// rank gives each task the expected time from its begin to the end of all that waits for it.
+// rank gives each task the expected time from its begin to the end of all that waits for it, and its turn by that.
 func rank(tasks []*task, known durations.Table) {
 	for i, rank := range durations.Ranks(workOf(tasks), known) {
 		tasks[i].rank = rank
+	}
+	order := slices.Clone(tasks) // once, instead of with each step through the heap
+	slices.SortStableFunc(order, func(a, b *task) int { return a.priority().Compare(b.priority()) })
+	for i, t := range order {
+		t.turn = i
 	}
 }
 
@@ -174,11 +180,9 @@ func slowest(tasks []*task) (longest Step, path []Step) {
 // readyHeap gives the most urgent task.
 type readyHeap []*task
 
-func (h readyHeap) Len() int { return len(h) }
-func (h readyHeap) Less(i, j int) bool {
-	return h[i].priority().Compare(h[j].priority()) < 0
-}
-func (h readyHeap) Swap(i, j int) { h[i], h[j] = h[j], h[i] }
+func (h readyHeap) Len() int           { return len(h) }
+func (h readyHeap) Less(i, j int) bool { return h[i].turn < h[j].turn }
+func (h readyHeap) Swap(i, j int)      { h[i], h[j] = h[j], h[i] }
 func (h *readyHeap) Push(x any) {
 	if t, ok := x.(*task); ok {
 		*h = append(*h, t)
@@ -213,15 +217,19 @@ type schedule struct {
 
 	ready   readyHeap
 	running int
+	// next has tasks for goroutines whose last task has ended, and idle counts those: their stacks have grown already.
+	next    chan *task
+	idle    int
 	invited []*task // by the last signal
 }
 
 func newSchedule(stopping func() bool, blocked func(t, cause *task)) *schedule {
-	return &schedule{signals: make(chan signal), stopping: stopping, blocked: blocked}
+	return &schedule{signals: make(chan signal), next: make(chan *task, inFlight), stopping: stopping, blocked: blocked}
 }
 
 // run returns when nothing runs and nothing more can start.
 func (s *schedule) run(tasks []*task) {
+	defer close(s.next)
 	for _, t := range tasks {
 		if t.waits == 0 {
 			s.push(t)
@@ -254,9 +262,16 @@ func (s *schedule) pop() *task {
 func (s *schedule) start(t *task) {
 	t.state, t.sched = running, s
 	s.running++
+	if s.idle > 0 {
+		s.idle--
+		s.next <- t
+		return
+	}
 	go func() {
-		waiting, err := t.do(t)
-		s.signals <- signal{t: t, waiting: waiting, err: err}
+		for more := true; more; t, more = <-s.next {
+			waiting, err := t.do(t)
+			s.signals <- signal{t: t, waiting: waiting, err: err}
+		}
 	}()
 }
 
@@ -276,6 +291,7 @@ func (s *schedule) take(sig signal) {
 		return
 	}
 	s.running--
+	s.idle++
 	t.part()
 	if t.own != nil {
 		close(t.own.reported)

@@ -15,16 +15,19 @@ func Poll(ctx context.Context, ask func() (*reconcile.Pending, error)) error {
 // Certain reads until what reading shows is certain. Read returns until when it may still show what was there before, zero when
 // it cannot; before the first wait that is announced.
 func Certain(ctx context.Context, read func() (time.Time, error), announce func(until time.Time)) error {
-	announced := false
+	until, err := read()
+	if err != nil || until.IsZero() {
+		return err
+	}
+	announce(until)
+	first := true
 	return Poll(ctx, func() (*reconcile.Pending, error) {
-		until, err := read()
-		if err != nil || until.IsZero() {
-			return nil, err
+		if !first {
+			if until, err = read(); err != nil || until.IsZero() {
+				return nil, err
+			}
 		}
-		if !announced {
-			announce(until)
-		}
-		announced = true
+		first = false
 		return &reconcile.Pending{Why: &reconcile.HiddenError{Until: until}, Most: max(0, time.Until(until)) + time.Millisecond}, nil
 	})
 }

@@ -43,7 +43,9 @@ func shareValues(n *Node) {
 	if slices.Equal(e.Needs, n.Needs) {
 		e.Needs = slices.Clip(n.Needs)
 	}
-	if len(e.Props) > 0 && tree.Equal(e.Props, n.Job.Props) {
+	// Of an unchanged one, Outdated has compared them.
+	compared := n.Plan.Action == Unchanged && len(n.Job.Unknown) == 0 && len(n.Decl.Options.IgnoreChanges) == 0
+	if len(e.Props) > 0 && (compared || tree.Equal(e.Props, n.Job.Props)) {
 		e.Props = n.Job.Props
 	}
 	if g := e.Live(); g != nil && len(g.Attributes) > 0 && tree.Equal(g.Attributes, n.Look().Attrs) {

@@ -47,6 +47,15 @@ func Renames(declared []*Node, entries map[string]*state.Entry) (moves map[strin
 // takeBack claims entries for programs that take a rename back: an earlier address of an entry is declared again and has no
 // entry, and the entry's own address is not declared any more. The owner tag of its object may hold either address.
 func (r *renaming) takeBack() {
+	renamed := false
+	for _, entry := range r.entries {
+		if renamed = len(entry.Former) > 0; renamed {
+			break
+		}
+	}
+	if !renamed {
+		return
+	}
 	stays, free := map[string]bool{}, map[string]*Node{}
 	for _, n := range r.declared {
 		if stays[n.Address] = true; r.entries[n.Address] == nil && r.claims[n] == "" {

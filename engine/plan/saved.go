@@ -66,7 +66,7 @@ func retreeValues(values ...*any) (err error) {
 // Retree turns what encoding/json made into trees, in which integers stay integers.
 func Retree(maps ...*map[string]any) error {
 	for _, m := range maps {
-		if *m == nil {
+		if *m == nil || tree.Is(*m) {
 			continue
 		}
 		t, err := tree.Of(*m)

@@ -1,6 +1,7 @@
 package planner
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -132,9 +133,13 @@ func (g *Graph) tree() (map[string]any, error) {
 
 // ReadGraph reads a graph document. Unknown fields and other formats are errors.
 func ReadGraph(data []byte) (*Graph, error) {
-	var g Graph
+	// A list that grows while it is read would be copied over and over. What no document of resources says is not believed.
+	g := Graph{Resources: make([]graph.Resource, 0, min(bytes.Count(data, []byte(`"address":`)), len(data)/32))}
 	if err := plan.DecodeWhole(data, &g); err != nil {
 		return nil, fmt.Errorf("graph document: %w", err)
+	}
+	if len(g.Resources) == 0 && cap(g.Resources) > 0 {
+		g.Resources = nil // the document has no list
 	}
 	if g.Format != GraphFormat {
 		return nil, fmt.Errorf("graph document: format %d; this athanor reads format %d", g.Format, GraphFormat)

@@ -3,7 +3,6 @@ package planner
 import (
 	"context"
 	"fmt"
-	"maps"
 	"slices"
 	"sync"
 
@@ -62,7 +61,14 @@ func addAbroad(all map[state.Object]string, stage statestore.Stage, row statesto
 // interrupted. A move that was interrupted before the other stage had the object, or after this one gave it up, needs nothing.
 func BetweenStages(ctx context.Context, w *Draft) error {
 	refused := &plan.RefusedError{}
-	for _, addr := range slices.Sorted(maps.Keys(w.Records)) {
+	var moving []string
+	for addr, rec := range w.Records {
+		if rec.MovingFrom != "" || rec.MovingTo != "" {
+			moving = append(moving, addr)
+		}
+	}
+	slices.Sort(moving)
+	for _, addr := range moving {
 		rec := w.Records[addr]
 		other, there, arrives := plan.SplitAbroad(rec.MovingFrom)
 		if !arrives {

@@ -29,17 +29,17 @@ type Stored struct {
 // openStored decodes all entries of a snapshot, on all cores. What cannot be read is set apart and stops nobody else.
 func openStored(snap *statestore.Snapshot, key *seal.Key) *Stored {
 	s := &Stored{Snap: snap, Records: make(map[string]*state.Entry, len(snap.Rows)), Moved: map[string]string{}, Damaged: map[string]error{}}
-	rows := slices.Collect(maps.Values(snap.Rows))
-	records, errs := make([]*state.Entry, len(rows)), make([]error, len(rows))
-	Parallel(len(rows), runtime.GOMAXPROCS(0), func(i int) {
-		records[i], errs[i] = state.Open(rows[i], snap.Stage, key)
+	addresses := slices.AppendSeq(make([]string, 0, len(snap.Rows)), maps.Keys(snap.Rows))
+	records, errs := make([]*state.Entry, len(addresses)), make([]error, len(addresses))
+	Parallel(len(addresses), runtime.GOMAXPROCS(0), func(i int) {
+		records[i], errs[i] = state.Open(snap.Rows[addresses[i]], snap.Stage, key)
 	})
-	for i, row := range rows {
+	for i, address := range addresses {
 		if errs[i] != nil {
-			s.Damaged[row.Address] = errs[i]
+			s.Damaged[address] = errs[i]
 			continue
 		}
-		s.Records[row.Address] = records[i]
+		s.Records[address] = records[i]
 	}
 	for addr, err := range snap.Damaged {
 		s.Damaged[addr] = err

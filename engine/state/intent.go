@@ -34,7 +34,9 @@ func (i *Intent) body() map[string]any {
 		return t
 	}
 	t["address"], t["name"], t["started"] = i.Address, i.Name, i.Started.UTC().Format(time.RFC3339Nano)
-	put(t, "props", i.Props)
+	if i.Props != nil { // an empty map is "explicitly none"
+		t["props"] = i.Props
+	}
 	if i.NameGiven {
 		t["named"] = true
 	}

@@ -1,7 +1,9 @@
 package state
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"strconv"
 
 	"github.com/athanor-dev/athanor/engine/graph"
@@ -19,115 +21,157 @@ func Binding(stage statestore.Stage, what string) []byte {
 
 // Seal returns the row that a store keeps.
 func (r *Entry) Seal(stage statestore.Stage, key *seal.Key) (statestore.Row, error) {
-	gens := make(map[string]any, len(r.Generations))
 	row := statestore.Row{Address: r.Address, Version: r.Version, Birth: r.Birth, Needs: r.Needs}
-	for _, g := range r.Generations {
-		row.Generations = append(row.Generations, statestore.Generation{
-			Number: g.Number, State: g.State, Slot: g.Slot, Kind: g.Kind, Place: statestore.Place(g.Location),
-			Identity: g.Identity, Intent: g.Intent != nil, Written: g.Written,
-		})
-		gens[strconv.FormatUint(g.Number, 10)] = g.body()
-	}
 	if len(r.Generations) == 0 {
 		return row, nil
 	}
-	body := map[string]any{"gens": gens}
-	put(body, "props", r.Props)
-	put(body, "settings", r.Settings)
-	if r.MayDeleteData {
-		body["leave"] = true
+	row.Generations = make([]statestore.Generation, len(r.Generations))
+	for i, g := range r.Generations {
+		row.Generations[i] = statestore.Generation{
+			Number: g.Number, State: g.State, Slot: g.Slot, Kind: g.Kind, Place: statestore.Place(g.Location),
+			Identity: g.Identity, Intent: g.Intent != nil, Written: g.Written,
+		}
 	}
-	if r.NeedsUnknown {
-		body["loose"] = true
+	body, err := bodyOf(r)
+	if err != nil {
+		return row, err
 	}
-	if r.Assets != "" {
-		body["built"] = r.Assets
+	// The birth address is what stays when a row moves, and so what its bytes are bound to.
+	row.Body = key.Seal(body, Binding(stage, r.Birth))
+	return row, nil
+}
+
+// object writes a JSON object in its canonical form: its members come in the order of their names.
+type object struct {
+	to   []byte
+	more bool // it has a member
+}
+
+func (o *object) begin() { o.to, o.more = append(o.to, '{'), false }
+
+// end ends an object that may be a member of another one.
+func (o *object) end() { o.to, o.more = append(o.to, '}'), true }
+
+func (o *object) name(name string) {
+	if o.more {
+		o.to = append(o.to, ',')
 	}
-	if len(r.Files) > 0 {
-		body["files"] = assetsTree(r.Files)
+	o.to, o.more = append(append(append(o.to, '"'), name...), '"', ':'), true
+}
+
+func (o *object) put(name string, v any) {
+	o.name(name)
+	o.to = tree.AppendCanonical(o.to, v)
+}
+
+// tree keeps nil apart from empty: an empty map is "explicitly none".
+func (o *object) tree(name string, m map[string]any) {
+	if m != nil {
+		o.put(name, m)
 	}
-	if len(r.SecretPaths) > 0 {
-		body["secret"] = texts(r.SecretPaths)
+}
+
+func (o *object) text(name, text string) {
+	if text != "" {
+		o.put(name, text)
 	}
-	if len(r.Former) > 0 {
-		body["was"] = texts(r.Former)
+}
+
+func (o *object) flag(name string, set bool) {
+	if set {
+		o.put(name, true)
 	}
-	if r.MovingFrom != "" {
-		body["moving"] = r.MovingFrom
-	}
-	if r.MovingTo != "" {
-		body["movingTo"] = r.MovingTo
-	}
+}
+
+// bodySize is a bit more than most bodies take.
+const bodySize = 384
+
+// bodyOf returns what is sealed of an entry.
+func bodyOf(r *Entry) ([]byte, error) {
+	o := &object{to: make([]byte, 0, bodySize)}
+	o.begin()
+	o.text("built", r.Assets)
 	if len(r.Cut) > 0 {
 		cut := make(map[string]any, len(r.Cut))
 		for addr, paths := range r.Cut {
 			cut[addr] = texts(paths)
 		}
-		body["cut"] = cut
+		o.put("cut", cut)
 	}
+	if len(r.Files) > 0 {
+		o.put("files", assetsTree(r.Files))
+	}
+	o.name("gens")
+	o.begin()
+	for _, g := range byNumberText(r.Generations) {
+		o.name(strconv.FormatUint(g.Number, 10))
+		g.body(o)
+	}
+	o.end()
+	o.flag("leave", r.MayDeleteData)
+	o.flag("loose", r.NeedsUnknown)
+	o.text("moving", r.MovingFrom)
+	o.text("movingTo", r.MovingTo)
 	if r.given != nil {
 		options, err := graph.OptionsTree(r.given)
 		if err != nil {
-			return row, err
+			return nil, err
 		}
-		put(body, "options", options)
+		o.tree("options", options)
 	}
-	// The birth address is what stays when a row moves, and so what its bytes are bound to.
-	row.Body = key.Seal(tree.Canonical(body), Binding(stage, r.Birth))
-	return row, nil
+	o.tree("props", r.Props)
+	if len(r.SecretPaths) > 0 {
+		o.put("secret", texts(r.SecretPaths))
+	}
+	o.tree("settings", r.Settings)
+	if len(r.Former) > 0 {
+		o.put("was", texts(r.Former))
+	}
+	o.end()
+	return o.to, nil
 }
 
-func (g *Generation) body() map[string]any {
-	t := map[string]any{}
-	put(t, "attrs", g.Attributes)
-	put(t, "settings", g.Settings)
-	put(t, "props", g.Props)
-	if g.Retain {
-		t["retain"] = true
+// byNumberText returns generations in the order of their numbers as texts.
+func byNumberText(generations []*Generation) []*Generation {
+	if len(generations) < 2 {
+		return generations
 	}
-	if g.StateOnly {
-		t["virtual"] = true
-	}
-	if g.Dev {
-		t["dev"] = true
-	}
-	if g.DerivedFrom != "" {
-		t["derived"] = g.DerivedFrom
-	}
-	if g.Name != "" {
-		t["name"] = g.Name
-	}
-	if g.NameGiven {
-		t["named"] = true
-	}
-	if g.Nonce != "" {
-		t["nonce"] = g.Nonce
-	}
+	return slices.SortedFunc(slices.Values(generations), func(a, b *Generation) int {
+		return cmp.Compare(strconv.FormatUint(a.Number, 10), strconv.FormatUint(b.Number, 10))
+	})
+}
+
+// body writes what is sealed of a generation.
+func (g *Generation) body(o *object) {
+	o.begin()
+	o.tree("attrs", g.Attributes)
+	o.text("derived", g.DerivedFrom)
+	o.flag("dev", g.Dev)
 	if g.Intent != nil {
-		t["intent"] = g.Intent.body()
+		o.put("intent", g.Intent.body())
 	}
-	if len(g.WriteDigests) > 0 {
-		d := make(map[string]any, len(g.WriteDigests))
-		for p, s := range g.WriteDigests {
-			d[string(p)] = s
-		}
-		t["written"] = d
-	}
+	o.text("name", g.Name)
+	o.flag("named", g.NameGiven)
+	o.text("nonce", g.Nonce)
+	o.tree("props", g.Props)
 	if len(g.Replaced) > 0 {
 		d := make(map[string]any, len(g.Replaced))
 		for p, digests := range g.Replaced {
 			d[string(p)] = texts(digests)
 		}
-		t["replaced"] = d
+		o.put("replaced", d)
 	}
-	return t
-}
-
-// put keeps nil apart from empty: an empty map is "explicitly none".
-func put(t map[string]any, name string, m map[string]any) {
-	if m != nil {
-		t[name] = m
+	o.flag("retain", g.Retain)
+	o.tree("settings", g.Settings)
+	o.flag("virtual", g.StateOnly)
+	if len(g.WriteDigests) > 0 {
+		d := make(map[string]any, len(g.WriteDigests))
+		for p, s := range g.WriteDigests {
+			d[string(p)] = s
+		}
+		o.put("written", d)
 	}
+	o.end()
 }
 
 // Open reads a row. The error says what cannot be read; the identities are in the row itself.

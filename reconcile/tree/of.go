@@ -33,18 +33,23 @@ func Of(v any) (any, error) {
 	return o.of(v, 0)
 }
 
-// Is reports whether v is a tree already, of numbers that JSON has.
-func Is(v any) bool {
+// Is reports whether v is a tree already, of numbers that JSON has, and nested no deeper than a document.
+func Is(v any) bool { return isTree(v, 0) }
+
+func isTree(v any, depth int) bool {
+	if depth > maxDepth {
+		return false
+	}
 	switch at := v.(type) {
 	case nil, bool, int64, string:
 		return true
 	case float64:
 		return !math.IsNaN(at) && !math.IsInf(at, 0)
 	case []any:
-		return !slices.ContainsFunc(at, func(e any) bool { return !Is(e) })
+		return !slices.ContainsFunc(at, func(e any) bool { return !isTree(e, depth+1) })
 	case map[string]any:
 		for _, e := range at {
-			if !Is(e) {
+			if !isTree(e, depth+1) {
 				return false
 			}
 		}

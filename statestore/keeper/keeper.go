@@ -12,6 +12,7 @@ import (
 	"maps"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/athanor-dev/athanor/statestore"
 	"github.com/athanor-dev/athanor/statestore/seal"
@@ -35,7 +36,8 @@ func Own(name string) bool { return strings.HasPrefix(name, Prefix) }
 // too.
 type Store struct {
 	*Whole
-	ring []byte
+	ring  []byte
+	first atomic.Pointer[statestore.Snapshot] // of [Store.Begin]
 	// Ended is called when a run has ended, with the state as it left it; nil when nobody wants to know.
 	Ended func(lease statestore.Lease)
 
@@ -54,9 +56,13 @@ func New(store statestore.Store, stage statestore.Stage, key *seal.Key, wrapped 
 	return &Store{Whole: NewWhole(store, stage, key), ring: wrapped}
 }
 
+// Begin gives the store a snapshot of its stage that was read right before. The next Load takes it instead of reading the same
+// once more: a state has very many entries. It must not be used any more.
+func (s *Store) Begin(snap *statestore.Snapshot) { s.first.Store(snap) }
+
 // Load implements [statestore.Store]. The facts that are not the engine's are left out.
 func (s *Store) Load(ctx context.Context, stage statestore.Stage) (*statestore.Snapshot, error) {
-	snap, err := s.Whole.Load(ctx, stage)
+	snap, err := s.load(ctx, stage)
 	if err != nil {
 		return nil, err
 	}
@@ -65,6 +71,15 @@ func (s *Store) Load(ctx context.Context, stage statestore.Stage) (*statestore.S
 	}
 	maps.DeleteFunc(snap.Meta, func(name string, _ []byte) bool { return Own(name) })
 	return snap, nil
+}
+
+func (s *Store) load(ctx context.Context, stage statestore.Stage) (*statestore.Snapshot, error) {
+	if stage == s.stage {
+		if snap := s.first.Swap(nil); snap != nil {
+			return s.proven(snap)
+		}
+	}
+	return s.Whole.Load(ctx, stage)
 }
 
 // note remembers what the store has of the ring.

@@ -43,6 +43,11 @@ func (s *Whole) Load(ctx context.Context, stage statestore.Stage) (*statestore.S
 	if err != nil || stage != s.stage {
 		return snap, err
 	}
+	return s.proven(snap)
+}
+
+// proven returns a snapshot of the store itself that is proven, without what proves it.
+func (s *Whole) proven(snap *statestore.Snapshot) (*statestore.Snapshot, error) {
 	if err := s.Prove(snap); err != nil {
 		return nil, err
 	}
