@@ -22,8 +22,8 @@ func Outside() string { return os.Getenv(outside) }
 const locks = "athanor-*.lock"
 
 // Tidy gives the tests of a binary a temporary folder of their own, in which only they and their children write. Its Run removes the
-// folder, and fails when a test left something there whose name none of the patterns matches: name what killed processes leave
-// by design. A binary that is killed, by its time limit too, removes nothing: the next one removes what it left.
+// folder, and fails when a test left something there, other than sockets, whose name none of the patterns matches: name what
+// killed processes leave by design. A binary that is killed, by its time limit too, removes nothing: the next one removes what it left.
 // TestMain calls it before anything asks for a temporary folder. Where folders cannot be locked, it returns m.
 func Tidy(m interface{ Run() int }, leaves ...string) interface{ Run() int } {
 	if !canLock {
@@ -59,6 +59,7 @@ type tidy struct {
 func (t *tidy) Run() int {
 	code := t.tests.Run()
 	entries, err := os.ReadDir(t.folder.path)
+	entries = slices.DeleteFunc(entries, func(e os.DirEntry) bool { return onlySockets(t.folder.path, e) })
 	if err == nil {
 		err = os.RemoveAll(t.folder.path)
 	}
@@ -73,6 +74,15 @@ func (t *tidy) Run() int {
 		}
 	}
 	return code
+}
+
+// onlySockets reports whether an entry of a folder is a socket, or a folder with sockets alone: a process that is killed cannot remove its own.
+func onlySockets(in string, e os.DirEntry) bool {
+	if !e.IsDir() {
+		return e.Type() == os.ModeSocket
+	}
+	within, err := os.ReadDir(filepath.Join(in, e.Name()))
+	return err == nil && len(within) > 0 && !slices.ContainsFunc(within, func(e os.DirEntry) bool { return e.Type() != os.ModeSocket })
 }
 
 // tempFolder is locked as long as this process has it.

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"errors"
 	"fmt"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -31,6 +32,20 @@ func (l leaving) Run() int {
 	if l == "killed" {
 		fmt.Println(os.TempDir())
 		select {}
+	}
+	if l == "sockets" {
+		for _, path := range []string{"socket", filepath.Join("folder", "socket")} {
+			path = filepath.Join(os.TempDir(), path)
+			err := os.MkdirAll(filepath.Dir(path), 0o700)
+			if err == nil {
+				_, err = net.Listen("unix", path) //nolint:noctx // it ends with the process, which leaves its file
+			}
+			if err != nil {
+				fmt.Println(err)
+				return 3
+			}
+		}
+		return 0
 	}
 	if l != "nothing" {
 		if err := os.WriteFile(filepath.Join(os.TempDir(), string(l)), nil, 0o600); err != nil {
@@ -79,7 +94,7 @@ func TestTidy(t *testing.T) {
 	if filepath.Dir(living) != machine || filepath.Dir(killed) != machine || living == killed {
 		t.Fatalf("folders %s, %s", living, killed)
 	}
-	for what, want := range map[string]string{"nothing": "", "by design-1": "", "a file": "a test left a file in the temporary folder\n"} {
+	for what, want := range map[string]string{"nothing": "", "by design-1": "", "sockets": "", "a file": "a test left a file in the temporary folder\n"} {
 		out, err := copied(what).CombinedOutput()
 		exit, failed := errors.AsType[*exec.ExitError](err)
 		if string(out) != want || failed != (want != "") || err != nil && exit.ExitCode() != 1 {
