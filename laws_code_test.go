@@ -190,6 +190,45 @@ func errorTextLaw(tree []source) []breach {
 	return out
 }
 
+// reportLaw: a goroutine that reports to a test is started with sync.WaitGroup.Go, and so has somebody who waits for it. One that a test
+// does not wait for may be cancelled at its last call by the end of the test, which then fails for nothing, or reports to nobody.
+func reportLaw(tree []source) []breach {
+	var out []breach
+	for _, s := range tree {
+		if !s.test() && !s.harness() {
+			continue
+		}
+		ast.Inspect(s.ast, func(n ast.Node) bool {
+			start, ok := n.(*ast.GoStmt)
+			if !ok {
+				return true
+			}
+			ast.Inspect(start.Call, func(n ast.Node) bool {
+				if s.reportsToTest(n) {
+					out = append(out, breach{s.path, s.at(n) + " reports to a test from a goroutine that nobody waits for: start it with sync.WaitGroup.Go"})
+				}
+				return true
+			})
+			return true
+		})
+	}
+	return out
+}
+
+// reportsToTest recognises a call of a test's method, by the names that tests and fixtures have.
+func (s source) reportsToTest(n ast.Node) bool {
+	call, ok := n.(*ast.CallExpr)
+	if !ok {
+		return false
+	}
+	sel, ok := call.Fun.(*ast.SelectorExpr)
+	if !ok || !slices.Contains([]string{"Error", "Errorf", "Log", "Logf", "Fatal", "Fatalf"}, sel.Sel.Name) {
+		return false
+	}
+	x, ok := sel.X.(*ast.Ident)
+	return ok && slices.Contains([]string{"t", "b", "tb", "f"}, x.Name)
+}
+
 func (s source) readsErrorText(n ast.Node) bool {
 	switch x := n.(type) {
 	case *ast.BinaryExpr:

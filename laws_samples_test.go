@@ -271,6 +271,22 @@ func f(err error) string { return strings.TrimSpace(err.Error()) + strings.ToLow
 `)))
 }
 
+func TestReportLaw(t *testing.T) {
+	const bad = `package a
+
+func TestX(t *testing.T) {
+	go func() { t.Error("late") }()
+	go func() { done <- err }()
+	go serve(listener)
+	var group sync.WaitGroup
+	group.Go(func() { t.Error("awaited") })
+	go watch(func(err error) { t.Logf("%v", err) })
+}
+`
+	expect(t, reportLaw(read(t, "engine/a_test.go", bad, "statestore/storetest/b.go", bad)), "a_test.go:4 reports", "a_test.go:9", "b.go:4", "b.go:9")
+	expect(t, reportLaw(read(t, "engine/a.go", bad)))
+}
+
 func TestReadTreeSkipsWhatGoSkips(t *testing.T) {
 	const a = "package a\n"
 	tree := read(t, "a.go", a, "x/testdata/a.go", "no Go at all", ".venv/a.go", a, "_old/a.go", a, "x/_a.go", a, "tools/x/a.go", a)

@@ -57,6 +57,7 @@ var laws = []struct {
 	{"a run waits in one way", waitLaw},
 	{"the largest types do not grow", func(tree []source) []breach { return sizeLaw(tree, largest) }},
 	{"errors are never told apart by text", errorTextLaw},
+	{"a test waits for what reports to it", reportLaw},
 	{"messages are in the words of the field", wordLaw},
 	{"comments and names of tests are in the words of the field", commentLaw},
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/athanor-dev/athanor/bench"
 	"github.com/athanor-dev/athanor/bench/measure"
+	"github.com/athanor-dev/athanor/statestore/proctest"
 )
 
 // binary builds athanor, once per run and only where somebody asks. What is measured is built as it is released.
@@ -28,14 +29,14 @@ func TestMain(m *testing.M) {
 }
 
 func run(m *testing.M) int {
+	tests := proctest.Tidy(m, "athanor-bench-*")
 	dir, err := os.MkdirTemp("", "athanor-bench-*")
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
-	defer os.RemoveAll(dir)
 	buildDir = dir
-	return m.Run()
+	return tests.Run()
 }
 
 func built(t testing.TB) string {

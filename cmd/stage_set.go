@@ -5,9 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/athanor-dev/athanor/cmd/cli"
 	"github.com/athanor-dev/athanor/reconcile/props"
+	"github.com/athanor-dev/athanor/reconcile/token"
+	"github.com/athanor-dev/athanor/service"
 	"github.com/athanor-dev/athanor/statestore/remote"
 	"github.com/athanor-dev/athanor/statestore/remote/wire"
 )
@@ -19,9 +22,13 @@ func (a *app) stageSetCommand() *cli.Command {
 
 approval=on|off  the stage takes only runs of plans that somebody else has approved (athanor approve). Where another admin has a token,
                  off is done when two admins have asked for it within a day; the first one is answered with exit code 5.
-private=on|off   the page shows addresses, kinds and statuses only: no identities, locations, paths, errors or texts of events.`,
+private=on|off   the page shows addresses, kinds and statuses only: no identities, locations, paths, errors or texts of events.
+retention=DURATION|off
+                 the service keeps entries of the audit log of the stack for so long at least, 30d or more, where serve --audit-keep says less.
+                 Off demands nothing.`,
 		UsageText: `stage set approval=on --stage prod
-stage set private=on approval=on ./shop --stage prod`,
+stage set private=on approval=on ./shop --stage prod
+stage set retention=730d --stage prod`,
 		Flags: stageFlags(), Action: a.stageSet,
 	}
 }
@@ -30,18 +37,25 @@ func (a *app) stageSet(c *cli.Context) error {
 	var change wire.StageRuleChange
 	settings := map[string]**bool{"approval": &change.Approval, "private": &change.Private}
 	n := 0
+	var err error
 	for ; n < c.NArg(); n++ {
 		name, value, ok := strings.Cut(c.Args().Get(n), "=")
 		if !ok {
 			break
 		}
+		if name == "retention" {
+			if change.Retention, err = retention(value); err != nil {
+				return err
+			}
+			continue
+		}
 		into := settings[name]
 		if into == nil {
 			err := fmt.Errorf("%s=%s: a stage has no such setting", name, value)
-			if near, ok := props.Nearest(name, []string{"approval", "private"}); ok {
+			if near, ok := props.Nearest(name, []string{"approval", "private", "retention"}); ok {
 				err = hint(err, "did you mean "+near+"?")
 			}
-			return hint(err, "approval=on|off, private=on|off")
+			return hint(err, "approval=on|off, private=on|off, retention=DURATION|off")
 		}
 		if value != "on" && value != "off" {
 			return hint(fmt.Errorf("%s=%s: it is on or off", name, value), "athanor stage set "+name+"=on")
@@ -51,11 +65,27 @@ func (a *app) stageSet(c *cli.Context) error {
 	if n == 0 {
 		return hint(errors.New("there is nothing to set"), "athanor stage set private=on")
 	}
-	s, err := a.openProgram(c, n)
+	var s *session
+	s, err = a.openProgram(c, n)
 	if err != nil || s == nil {
 		return err
 	}
 	return s.setRule(c.Context, change)
+}
+
+// retention is a duration as the service takes it. Off is none.
+func retention(value string) (string, error) {
+	if value == "off" {
+		return "0s", nil
+	}
+	kept, err := token.ParseDuration(value)
+	if err == nil && kept < service.LeastAuditKept {
+		err = fmt.Errorf("it is less than %s", durationText(service.LeastAuditKept))
+	}
+	if err != nil {
+		return "", hint(fmt.Errorf("retention=%s: %w", value, err), "athanor stage set retention=365d")
+	}
+	return kept.String(), nil
 }
 
 // setRule changes the rule of the stage at its service, and shows it.
@@ -70,7 +100,7 @@ func (s *session) setRule(ctx context.Context, change wire.StageRuleChange) erro
 	}
 	a := s.app
 	if a.asJSON {
-		a.json(map[string]any{"type": "rule", "stack": s.stage.Stack, "stage": s.stage.Name, "approval": rule.Approval, "private": rule.Private})
+		a.json(map[string]any{"type": "rule", "stack": s.stage.Stack, "stage": s.stage.Name, "approval": rule.Approval, "private": rule.Private, "retention": rule.Retention})
 		return nil
 	}
 	word := map[bool]string{true: "on", false: "off"}
@@ -79,6 +109,13 @@ func (s *session) setRule(ctx context.Context, change wire.StageRuleChange) erro
 	}
 	if change.Private != nil {
 		fmt.Fprintf(a.out, "%s: private is %s\n", s.stage, word[rule.Private])
+	}
+	if change.Retention != "" {
+		said := "off"
+		if kept, err := time.ParseDuration(rule.Retention); err == nil {
+			said = token.FormatDuration(kept)
+		}
+		fmt.Fprintf(a.out, "%s: retention is %s\n", s.stage, said)
 	}
 	return nil
 }

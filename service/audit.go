@@ -236,8 +236,8 @@ const (
 	dropEvery      = 24 * time.Hour // how much longer an entry may be kept, so that not every hour adds an entry that says what was dropped
 )
 
-// Retain drops the entries of the audit log that are older than [Settings.AuditKeep], from the oldest on, and says in each log what was
-// dropped: the chain begins there. The newest entry always stays. Any replica may do so at any time. A chain that was changed is an error,
+// Retain drops the entries of the audit log that are older than [Settings.AuditKeep] and than the stages of the stack demand, from the oldest
+// on, and says in each log what was dropped: the chain begins there. The newest entry always stays. Any replica may do so at any time. A chain that was changed is an error,
 // and nothing of it is dropped. It returns how many entries were dropped.
 func (s *Service) Retain(ctx context.Context) (int, error) {
 	if s.settings.AuditKeep == 0 {
@@ -250,8 +250,14 @@ func (s *Service) Retain(ctx context.Context) (int, error) {
 	all := 0
 	var failed error
 	for _, stack := range slices.Sorted(maps.Keys(chains)) {
+		kept, err := s.retention(ctx, stack)
+		if err != nil {
+			failed = errors.Join(failed, fmt.Errorf("the audit log of %q: %w", stack, err))
+			continue
+		}
+		kept = max(kept, s.settings.AuditKeep)
 		for wait := dropEvery; ; wait = 0 {
-			dropped, err := s.shorten(ctx, stack, wait)
+			dropped, err := s.shorten(ctx, stack, kept, wait)
 			all += dropped
 			if err != nil {
 				failed = errors.Join(failed, fmt.Errorf("the audit log of %q: %w", stack, err))
@@ -264,14 +270,14 @@ func (s *Service) Retain(ctx context.Context) (int, error) {
 	return all, failed
 }
 
-// shorten drops a number of entries of one chain, if the oldest one is older than what is kept by more than wait.
-func (s *Service) shorten(ctx context.Context, stack string, wait time.Duration) (int, error) {
+// shorten drops a number of entries of one chain that are older than kept, if the oldest one is by more than wait.
+func (s *Service) shorten(ctx context.Context, stack string, kept, wait time.Duration) (int, error) {
 	now := s.settings.Clock()
 	dropped := 0
 	err := s.auditLog.change(ctx, stack, now, func(f statestore.Folder, head *auditHead) ([]storedEntry, error) {
 		dropped = 0
 		chain := wire.Chain{AuditMark: head.Dropped}
-		limit := now.Add(-s.settings.AuditKeep)
+		limit := now.Add(-kept)
 		for chain.Seq+1 < head.Seq && dropped < mostDropped {
 			document, err := f.Get(entryKey(chain.Seq + 1))
 			if err != nil {

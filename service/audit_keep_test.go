@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -276,6 +277,37 @@ func TestAuditIsShortened(t *testing.T) {
 		t.Errorf("%d entries were dropped before a day was full", n)
 	}
 	later.Store(int64(92 * day))
+	// What any stage of the stack demands is kept, and what cannot be read may demand more.
+	demand := func(stage, text string, status int) {
+		t.Helper()
+		s.want(status, "PUT", "/v1/stacks/shop/stages/"+stage+"/rule", newToken(t, s.store), `{"retention":"`+text+`"}`, nil)
+	}
+	demand("prod", "2400h", http.StatusOK)
+	demand("test", "719h", http.StatusUnprocessableEntity)
+	demand("test", "800h", http.StatusOK)
+	s.want(http.StatusOK, "PUT", "/v1/stacks/other/stages/prod/rule", newToken(t, s.store), `{"retention":"99999h"}`, nil)
+	var rule wire.StageRule
+	if s.want(http.StatusOK, "GET", "/v1/stacks/shop/stages/prod/rule", newToken(t, s.store), "", &rule); rule.Retention != "2400h0m0s" {
+		t.Errorf("%+v", rule)
+	}
+	if n := retain(); n != 0 {
+		t.Errorf("%d entries were dropped, which a stage keeps", n)
+	}
+	rules := func(text string) {
+		t.Helper()
+		err := s.store.ChangeFolder(t.Context(), "service.rules", func(f statestore.Folder) (bool, error) { return true, f.Put("shop/broken", []byte(text)) })
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	demand("prod", "0s", http.StatusOK)
+	for _, broken := range []string{"{", `{"retention":"soon"}`} {
+		rules(broken)
+		if n, err := s.service.Retain(t.Context()); n != 0 || err == nil || !strings.Contains(err.Error(), "shop/broken") {
+			t.Errorf("a rule %s: %d dropped, %v", broken, n, err)
+		}
+	}
+	rules("{}")
 	damaged := fmt.Sprintf("e%016x", 7)
 	var good []byte
 	change(t, s.store, func(f statestore.Folder) error {
@@ -296,16 +328,16 @@ func TestAuditIsShortened(t *testing.T) {
 		t.Errorf("again: %d", n)
 	}
 	left, chain, err := pages(t, client, wire.AuditMark{})
-	if len(left) != 2+2 {
+	if len(left) != 2+3+2 { // a run, demands, what was dropped
 		t.Fatal(len(left), err)
 	}
-	if err != nil || left[0].Seq != 2*runs+1 || chain.Signed == nil || chain.Signed.Seq != left[3].Seq {
+	if err != nil || left[0].Seq != 2*runs+1 || chain.Signed == nil || chain.Signed.Seq != left[6].Seq {
 		t.Fatalf("%d entries from %+v, signed %+v: %v", len(left), left[0], chain.Signed, err)
 	}
-	if left[2].Action != wire.AuditDropped || left[3].Action != wire.AuditDropped || !strings.HasSuffix(string(left[3].Detail), exported.String()) {
-		t.Errorf("%+v", left[2:])
+	if left[5].Action != wire.AuditDropped || left[6].Action != wire.AuditDropped || !strings.HasSuffix(string(left[6].Detail), exported.String()) {
+		t.Errorf("%+v", left[5:])
 	}
-	if rest, _, err := pages(t, client, exported); err != nil || len(rest) != 4 {
+	if rest, _, err := pages(t, client, exported); err != nil || len(rest) != 7 {
 		t.Errorf("behind what was exported: %d entries, %v", len(rest), err)
 	}
 	if _, _, err := pages(t, client, wire.AuditMark{Seq: 5, Hash: all[4].Hash}); err == nil {
@@ -319,7 +351,7 @@ func TestAuditIsShortened(t *testing.T) {
 		}
 		return nil
 	})
-	if err != nil || kept != 4+2+1 { // entries, by what a repeated request finds them, the head
+	if err != nil || kept != 7+5+1 { // entries, by what a repeated request finds them, the head
 		t.Errorf("%d documents are left, %v", kept, err)
 	}
 }

@@ -501,7 +501,9 @@ func TestStream(t *testing.T) {
 		t.Fatal(err)
 	}
 	const events = 500
-	go func() {
+	var writing sync.WaitGroup
+	defer writing.Wait()
+	writing.Go(func() {
 		for i := range events {
 			journal.Emit([]byte(strconv.Itoa(i)))
 			if i%7 == 0 {
@@ -513,7 +515,7 @@ func TestStream(t *testing.T) {
 		if err := journal.Finish(t.Context(), statestore.Succeeded, nil); err != nil {
 			t.Error(err)
 		}
-	}()
+	})
 	var all []uint64
 	for cuts := 0; ; cuts++ {
 		after := uint64(len(all))
@@ -531,6 +533,7 @@ func TestStream(t *testing.T) {
 	if len(all) != events {
 		t.Errorf("%d events", len(all))
 	}
+	writing.Wait()
 	journal.Close()
 	// A service that stops ends its streams without the end of the run.
 	if _, err := s.with(token).Acquire(t.Context(), prod, statestore.Claim{Run: "r2", TTL: time.Hour}); err != nil {

@@ -243,7 +243,7 @@ func TestMain(m *testing.M) {
 		}
 		return
 	}
-	code := m.Run()
+	code := proctest.Tidy(m).Run()
 	d, err := theDescription()
 	if code == 0 && err == nil && whole() {
 		for path, methods := range d.paths {

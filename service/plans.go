@@ -110,9 +110,12 @@ func (s *Service) setRule(in *request) (any, error) {
 	if err := decode(in, &change); err != nil {
 		return nil, err
 	}
+	retention, err := retentionOf(change.Retention)
+	if err != nil {
+		return nil, err
+	}
 	others := false
 	if change.Approval != nil && !*change.Approval {
-		var err error
 		if others, err = s.tokens.otherAdmin(in.Context(), in.caller.identity(), in.stage); err != nil {
 			return nil, err
 		}
@@ -120,7 +123,7 @@ func (s *Service) setRule(in *request) (any, error) {
 	me, now := in.caller.identity(), s.settings.Clock().UTC()
 	var rule storedRule
 	refused := false
-	err := s.store.ChangeFolder(in.Context(), rulesFolder, func(f statestore.Folder) (bool, error) {
+	err = s.store.ChangeFolder(in.Context(), rulesFolder, func(f statestore.Folder) (bool, error) {
 		rule, refused = storedRule{}, false
 		data, err := f.Get(ruleKey(in.stage))
 		if err == nil && data != nil {
@@ -140,6 +143,12 @@ func (s *Service) setRule(in *request) (any, error) {
 		if change.Private != nil {
 			rule.Private = *change.Private
 		}
+		if change.Retention != "" {
+			rule.Retention = ""
+			if retention > 0 {
+				rule.Retention = retention.String()
+			}
+		}
 		if data, err = json.Marshal(rule); err != nil {
 			return false, err
 		}
@@ -158,11 +167,49 @@ func (s *Service) setRule(in *request) (any, error) {
 	if change.Private != nil {
 		said = append(said, fmt.Sprint("private ", *change.Private))
 	}
+	if change.Retention != "" {
+		said = append(said, fmt.Sprint("retention ", retention))
+	}
 	err = s.audit(in.Context(), auditRule+" "+in.stage.String()+" "+now.String(), s.entry(in, auditRule, strings.Join(said, ", ")))
 	if err == nil && refused {
 		err = notApproved("a second admin has to switch approvals off, within a day", "athanor stage set approval=off, by another admin")
 	}
 	return rule.StageRule, err
+}
+
+// retentionOf reads for how long a stage demands that the audit log is kept: 0 for no demand.
+func retentionOf(text string) (time.Duration, error) {
+	if text == "" {
+		return 0, nil
+	}
+	kept, err := time.ParseDuration(text)
+	if err != nil || kept != 0 && kept < LeastAuditKept {
+		return 0, &statestore.InvalidError{Rule: fmt.Sprintf("a retention is a duration of %s at least, or 0s", LeastAuditKept)}
+	}
+	return kept, nil
+}
+
+// retention is the longest time for which a stage of a stack demands that the audit log is kept: the chain is of the whole stack, and no
+// stage of it could keep less than another. A rule that cannot be read is an error: it may demand more.
+func (s *Service) retention(ctx context.Context, stack string) (longest time.Duration, err error) {
+	prefix := wire.Segment(stack) + "/"
+	err = s.store.ReadFolder(ctx, rulesFolder, func(f statestore.Folder) error {
+		longest = 0
+		for key, data := range f.Documents(prefix, "") {
+			var rule storedRule
+			err := json.Unmarshal(data, &rule)
+			var kept time.Duration
+			if err == nil {
+				kept, err = retentionOf(rule.Retention)
+			}
+			if err != nil {
+				return fmt.Errorf("the rule of %s: %w", key, err)
+			}
+			longest = max(longest, kept)
+		}
+		return nil
+	})
+	return longest, err
 }
 
 // private says which stages show the page no more than addresses, kinds and statuses.

@@ -41,7 +41,8 @@ type Settings struct {
 	Webhooks []Webhook
 	// AuditKeys sign the audit log: the first one signs, and each of them may have signed what is there. None: nothing is signed.
 	AuditKeys []ed25519.PrivateKey
-	// AuditKeep is how long entries of the audit log are kept at least, by [Service.Retain]; 0 for ever.
+	// AuditKeep is how long entries of the audit log are kept at least, by [Service.Retain], where no stage of the stack demands more; 0 for
+	// ever.
 	AuditKeep time.Duration
 	// Log is told of each request that failed for a reason of the service's own; nil: nobody is.
 	Log func(method, path string, err error)

@@ -200,9 +200,16 @@ func TestApproval(t *testing.T) {
 	if said := w.run(0, "stage", "set", "approval=off", "private=on", "."); said != "shop/dev-tester: approval is off\nshop/dev-tester: private is on\n" {
 		t.Errorf("stage set: %s", said)
 	}
+	if said := w.run(0, "stage", "set", "retention=400d12h", "."); said != "shop/dev-tester: retention is 400d12h\n" {
+		t.Errorf("stage set retention: %s", said)
+	}
+	if said := w.run(0, "stage", "set", "retention=off"); said != "shop/dev-tester: retention is off\n" {
+		t.Errorf("stage set retention=off: %s", said)
+	}
 	w.run(0, "deploy", "--yes")
 	for text, args := range map[string][]string{
-		"did you mean private?": {"privat=on"}, "it is on or off": {"private=yes"}, "nothing to set": {"."}, "only a service": {"private=on", "--store", "bolt:x.db"},
+		"did you mean private?": {"privat=on"}, "it is on or off": {"private=yes"}, "nothing to set": {"."}, "retention=29d: it is less than 720h": {"retention=29d"},
+		"retention=long: ": {"retention=long"}, "only a service": {"private=on", "--store", "bolt:x.db"},
 	} {
 		if _, errs, code := w.printed("", append([]string{"stage", "set"}, args...)...); code != 1 || !strings.Contains(errs, text) {
 			t.Errorf("stage set %v: %d: %s", args, code, errs)

@@ -281,7 +281,8 @@ func threeMachines(t *testing.T, sort string) {
 		}
 		ann.run(0, "approve", id[1], "--yes")
 		ci.run(0, "deploy", "--approved", id[1], "--yes")
-		bob.run(0, "approve", "--require", "off")
+		bob.run(5, "approve", "--require", "off") // it takes two admins
+		ann.run(0, "approve", "--require", "off")
 	}
 	for _, w := range all {
 		wantCounts(t, w.summary(0, "deploy"), map[string]float64{"unchanged": 2, "commits": 0})

@@ -28,6 +28,7 @@ import (
 	bbolt "go.etcd.io/bbolt"
 
 	"github.com/athanor-dev/athanor/cmd"
+	"github.com/athanor-dev/athanor/statestore/proctest"
 )
 
 var update = flag.Bool("update", false, "write what the command prints into the scripts")
@@ -44,8 +45,11 @@ func TestMain(m *testing.M) {
 		commands[name] = within(commandLimit, command)
 	}
 	commands["athanor-hang"] = within(10*time.Millisecond, hang)
+	var tests testscript.TestingM = m
 	if commands[filepath.Base(os.Args[0])] == nil {
 		ownProjects()
+		// The folder of testscript goes with the one around it. The providers of a tofu that is killed leave their sockets.
+		tests = proctest.Tidy(m, "testscript-main*", "plugin[0-9]*")
 		// Each world names a folder of its own. What is set already would be found first by some: the keys of the user
 		// who tests. And the command collects garbage as it ships, whatever the tests do.
 		for _, name := range []string{"XDG_CONFIG_HOME", "GOGC"} {
@@ -54,7 +58,7 @@ func TestMain(m *testing.M) {
 			}
 		}
 	}
-	testscript.Main(m, commands)
+	testscript.Main(tests, commands)
 }
 
 // ownProjects ends the tests where the temporary folder lies in a project: all of their stacks would be of that one, and share its state.

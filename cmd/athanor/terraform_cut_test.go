@@ -47,6 +47,15 @@ func cuttingProvider() {
 }
 
 func serveCutting() error {
+	folder, own := os.Getenv("PLUGIN_UNIX_SOCKET_DIR"), ""
+	if folder == "" { // tofu names none
+		var err error
+		if own, err = os.MkdirTemp("", "cut"); err != nil {
+			return err
+		}
+		defer os.RemoveAll(own)
+		folder = own
+	}
 	actual := exec.CommandContext(context.Background(), os.Getenv(cutReal)) //nolint:gosec // the test names it
 	actual.Stderr = os.Stderr
 	runtime.LockOSThread() // the kernel ends the real one with the thread that started it
@@ -58,7 +67,7 @@ func serveCutting() error {
 	if err := actual.Start(); err != nil {
 		return err
 	}
-	if err := outlivesNobody(actual.Process, os.Getenv(cutPIDs)); err != nil {
+	if err := outlivesNobody(actual.Process, own, os.Getenv(cutPIDs)); err != nil {
 		return err
 	}
 	line, err := bufio.NewReader(out).ReadString('\n')
@@ -67,13 +76,6 @@ func serveCutting() error {
 	}
 	parts := strings.Split(strings.TrimSpace(line), "|")
 	behind := parts[3]
-	folder := os.Getenv("PLUGIN_UNIX_SOCKET_DIR")
-	if folder == "" { // tofu names none
-		if folder, err = os.MkdirTemp("", "cut"); err != nil {
-			return err
-		}
-		defer os.RemoveAll(folder)
-	}
 	parts[3] = filepath.Join(folder, "cut")
 	listener, err := new(net.ListenConfig).Listen(context.Background(), "unix", parts[3])
 	if err != nil {
@@ -81,7 +83,7 @@ func serveCutting() error {
 	}
 	protocols := new(http.Protocols)
 	protocols.SetUnencryptedHTTP2(true)
-	cut := &cutting{actual: actual.Process, at: os.Getenv(cutAt), after: os.Getenv(cutAfter) != "", proxy: &httputil.ReverseProxy{
+	cut := &cutting{actual: actual.Process, own: own, at: os.Getenv(cutAt), after: os.Getenv(cutAfter) != "", proxy: &httputil.ReverseProxy{
 		Rewrite:       func(r *httputil.ProxyRequest) { r.SetURL(&url.URL{Scheme: "http", Host: "provider"}) },
 		FlushInterval: -1,
 		Transport: &http.Transport{Protocols: protocols, DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
@@ -96,9 +98,9 @@ func serveCutting() error {
 	return err
 }
 
-// outlivesNobody ends this process and the real provider when the process that started this one has ended, and says so
-// in a file before.
-func outlivesNobody(actual *os.Process, path string) error {
+// outlivesNobody ends this process and the real provider when the process that started this one has ended, removes the
+// folder of its socket, and says so in a file before.
+func outlivesNobody(actual *os.Process, own, path string) error {
 	if path == "" {
 		return nil
 	}
@@ -116,6 +118,7 @@ func outlivesNobody(actual *os.Process, path string) error {
 		}
 		_, _ = actual.Kill(), f.Close()
 		_, _ = actual.Wait()
+		_ = os.RemoveAll(own)
 		os.Exit(1)
 	}()
 	return nil
@@ -124,6 +127,7 @@ func outlivesNobody(actual *os.Process, path string) error {
 // cutting counts changes.
 type cutting struct {
 	actual *os.Process
+	own    string // the folder of its socket, if it made one
 	at     string
 	after  bool
 	proxy  http.Handler
@@ -153,6 +157,7 @@ func (c *cutting) cut() {
 	c.mu.Lock()         // for ever
 	_ = c.actual.Kill() // nobody else would
 	_ = syscall.Kill(os.Getppid(), syscall.SIGKILL)
+	_ = os.RemoveAll(c.own)
 	os.Exit(1)
 }
 

@@ -26,6 +26,7 @@ import (
 	"github.com/athanor-dev/athanor/providers/terraform/value"
 	"github.com/athanor-dev/athanor/reconcile"
 	"github.com/athanor-dev/athanor/reconcile/tree"
+	"github.com/athanor-dev/athanor/statestore/proctest"
 )
 
 // TestMain makes this binary a provider when it is started as one.
@@ -34,7 +35,7 @@ func TestMain(m *testing.M) {
 		serveBad()
 		return
 	}
-	os.Exit(m.Run())
+	os.Exit(proctest.Tidy(m).Run())
 }
 
 // badType is the type of the values of all resources of the bad provider.

@@ -16,6 +16,7 @@ import (
 	bbolt "go.etcd.io/bbolt"
 
 	"github.com/athanor-dev/athanor/statestore"
+	"github.com/athanor-dev/athanor/statestore/proctest"
 )
 
 // childRole and childPath tell a copy of the test binary what to be.
@@ -27,26 +28,12 @@ const (
 func TestMain(m *testing.M) {
 	role := os.Getenv(childRole)
 	if role == "" {
-		os.Exit(runTests(m))
+		os.Exit(proctest.Tidy(m).Run())
 	}
 	if err := children[role](os.Getenv(childPath)); err != nil {
 		fmt.Println("error", err)
 		os.Exit(1)
 	}
-}
-
-// runTests runs all tests with a temporary folder of their own, where children that are killed leave their locks.
-func runTests(m *testing.M) int {
-	dir, err := os.MkdirTemp("", "athanor-bolt-*")
-	if err == nil {
-		defer func() { _ = os.RemoveAll(dir) }()
-		err = errors.Join(os.Chmod(dir, 0o777|os.ModeSticky), os.Setenv("TMPDIR", dir))
-	}
-	if err != nil {
-		fmt.Println(err)
-		return 1
-	}
-	return m.Run()
 }
 
 var children = map[string]func(path string) error{

@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"errors"
+	"sync"
 	"time"
 
 	"github.com/athanor-dev/athanor/statestore"
@@ -158,9 +159,11 @@ func boundedLost(f *fixture) {
 func followed(f *fixture) {
 	const events = 2500
 	w := f.begin(f.store, "r1")
-	go func() {
+	var writing sync.WaitGroup
+	defer writing.Wait() // its last answer may come after the follower has the end
+	writing.Go(func() {
 		for seq := uint64(1); seq <= events; {
-			var batch statestore.Batch
+			batch := statestore.Batch{Renew: seq%8 == 1} // a run whose lease has ended is not followed
 			for range 1 + seq%7 {
 				batch.Events = append(batch.Events, statestore.Event{Seq: seq, Body: []byte("e")})
 				seq++
@@ -173,7 +176,7 @@ func followed(f *fixture) {
 				return
 			}
 		}
-	}()
+	})
 	next := uint64(11)
 	for event, err := range statestore.Follow(f.Context(), f.process(2), f.stage, "r1", 10, time.Millisecond) {
 		if err != nil || event.Seq != next {

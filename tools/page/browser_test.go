@@ -22,6 +22,8 @@ import (
 	"github.com/chromedp/cdproto/log"
 	cdruntime "github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
+
+	"github.com/athanor-dev/athanor/tools/browsertest"
 )
 
 // project is a stack in a folder and home of its own.
@@ -106,20 +108,7 @@ func (p *project) ui(args ...string) string {
 // expects it.
 func open(t *testing.T, flags ...chromedp.ExecAllocatorOption) context.Context {
 	t.Helper()
-	program, err := exec.LookPath("chromium")
-	if err != nil {
-		t.Skip("there is no Chromium (Debian: apt-get install chromium)")
-	}
-	options := append(append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(program), chromedp.WSURLReadTimeout(time.Minute)), flags...)
-	if os.Geteuid() == 0 {
-		options = append(options, chromedp.NoSandbox) // it refuses to run otherwise
-	}
-	ctx, cancel := chromedp.NewExecAllocator(t.Context(), options...)
-	t.Cleanup(cancel)
-	ctx, cancel = chromedp.NewContext(ctx)
-	t.Cleanup(cancel)
-	ctx, cancel = context.WithTimeout(ctx, 3*time.Minute) // what never shows is an error
-	t.Cleanup(cancel)
+	ctx := browsertest.Start(t, t.Skip, 3*time.Minute, flags...)
 	chromedp.ListenTarget(ctx, func(event any) {
 		switch e := event.(type) {
 		case *cdruntime.EventExceptionThrown:

@@ -4,7 +4,6 @@ package terminal
 
 import (
 	"bytes"
-	"context"
 	"crypto/sha256"
 	"encoding/json"
 	"flag"
@@ -15,13 +14,14 @@ import (
 	"image/draw"
 	"image/png"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/chromedp/chromedp"
+
+	"github.com/athanor-dev/athanor/tools/browsertest"
 )
 
 var (
@@ -97,7 +97,7 @@ func TestShots(t *testing.T) {
 	if err != nil || len(files) == 0 || *pictures == "" {
 		t.Fatalf("%v: -screens names %d screens, -pictures the folder %q (task terminal:shots)", err, len(files), *pictures)
 	}
-	ctx := browser(t)
+	ctx := browsertest.Start(t, t.Fatal, 5*time.Minute, chromedp.WindowSize(1900, 1400), chromedp.Flag("disable-lcd-text", true))
 	var sums strings.Builder // of what was drawn, to which a test of cmd/render holds its screens
 	for _, file := range files {
 		data, err := os.ReadFile(file)
@@ -130,26 +130,6 @@ func TestShots(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(*pictures, "SHA256SUMS"), []byte(sums.String()), 0o600); err != nil {
 		t.Fatal(err)
 	}
-}
-
-// browser starts a browser, which the test ends.
-func browser(t *testing.T) context.Context {
-	program, err := exec.LookPath("chromium")
-	if err != nil {
-		t.Fatal("there is no Chromium (Debian: apt-get install chromium)")
-	}
-	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(program), chromedp.WSURLReadTimeout(time.Minute),
-		chromedp.WindowSize(1900, 1400), chromedp.Flag("disable-lcd-text", true))
-	if os.Geteuid() == 0 {
-		options = append(options, chromedp.NoSandbox) // it refuses to run otherwise
-	}
-	ctx, cancel := chromedp.NewExecAllocator(t.Context(), options...)
-	t.Cleanup(cancel)
-	ctx, cancel = chromedp.NewContext(ctx)
-	t.Cleanup(cancel)
-	ctx, cancel = context.WithTimeout(ctx, 5*time.Minute) // what never shows is an error
-	t.Cleanup(cancel)
-	return ctx
 }
 
 // reduced returns a picture in at most 128 colours, which makes it half as large: those of the theme, and what is used most between them.

@@ -11,13 +11,15 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/athanor-dev/athanor/statestore/proctest"
 )
 
 // TestMain lets a copy of the test binary run a Worker and wait for its end.
 func TestMain(m *testing.M) {
 	from := os.Getenv("MINIFLARE_CHILD")
 	if from == "" {
-		os.Exit(m.Run())
+		os.Exit(proctest.Tidy(m).Run())
 	}
 	s, err := Start(context.Background(), Options{Packages: []string{from}})
 	if err == nil {

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/athanor-dev/athanor/providers/terraform/plugin"
+	"github.com/athanor-dev/athanor/statestore/proctest"
 )
 
 // roleVariable makes a copy of the test binary a provider that never greets, or the process that has started one.
@@ -29,7 +30,7 @@ func TestMain(m *testing.M) {
 		})
 		fmt.Println("unexpected:", err)
 	default:
-		os.Exit(m.Run())
+		os.Exit(proctest.Tidy(m).Run())
 	}
 }
 

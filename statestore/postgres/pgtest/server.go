@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	"github.com/athanor-dev/athanor/statestore/proctest"
 )
 
 // startLimit is generous because machines that test are loaded; an idle one takes a tenth of a second.
@@ -123,7 +125,7 @@ func prepare() (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	dir, err := os.MkdirTemp("", "athanor-pg-") // not the test's own: a socket's path must be short
+	dir, err := os.MkdirTemp(proctest.Outside(), "athanor-pg-") // not the test's own: a socket's path must be short
 	if err != nil {
 		return nil, err
 	}

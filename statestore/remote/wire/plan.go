@@ -65,16 +65,20 @@ type Decision struct {
 	Note    Text   `json:"note,omitempty"`
 }
 
-// StageRule is what a stage demands of the runs on it, and of the page.
+// StageRule is what a stage demands of the runs on it, of the page, and of the audit log.
 type StageRule struct {
 	// Approval: a run needs a plan that somebody else has approved.
 	Approval bool `json:"approval"`
 	// Private: the page shows addresses, kinds and statuses only.
 	Private bool `json:"private,omitzero"`
+	// Retention is how long entries of the audit log of the stack are kept at least, as a duration; empty: as the service keeps them.
+	Retention string `json:"retention,omitempty"`
 }
 
 // StageRuleChange changes the rule of a stage. What is nil stays as it is.
 type StageRuleChange struct {
 	Approval *bool `json:"approval,omitempty"`
 	Private  *bool `json:"private,omitempty"`
+	// Retention is a duration; 0s demands none any more.
+	Retention string `json:"retention,omitempty"`
 }

@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
-	"os/exec"
 	"strings"
 	"testing"
 	"time"
@@ -15,6 +14,8 @@ import (
 	"github.com/chromedp/cdproto/emulation"
 	cdruntime "github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
+
+	"github.com/athanor-dev/athanor/tools/browsertest"
 )
 
 // open serves the site that $ATHANOR_SITE names and opens a browser, whose messages of errors fail the test.
@@ -24,22 +25,9 @@ func open(t *testing.T) (ctx context.Context, base string) {
 	if dir == "" {
 		t.Skip("ATHANOR_SITE names no built site (task site)")
 	}
-	program, err := exec.LookPath("chromium")
-	if err != nil {
-		t.Skip("there is no Chromium (Debian: apt-get install chromium)")
-	}
 	server := httptest.NewServer(http.FileServer(http.Dir(dir)))
 	t.Cleanup(server.Close)
-	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(program), chromedp.WSURLReadTimeout(time.Minute))
-	if os.Geteuid() == 0 {
-		options = append(options, chromedp.NoSandbox) // it refuses to run otherwise
-	}
-	ctx, cancel := chromedp.NewExecAllocator(t.Context(), options...)
-	t.Cleanup(cancel)
-	ctx, cancel = chromedp.NewContext(ctx)
-	t.Cleanup(cancel)
-	ctx, cancel = context.WithTimeout(ctx, 2*time.Minute) // what never shows is an error
-	t.Cleanup(cancel)
+	ctx = browsertest.Start(t, t.Skip, 2*time.Minute)
 	chromedp.ListenTarget(ctx, func(event any) {
 		switch e := event.(type) {
 		case *cdruntime.EventExceptionThrown:

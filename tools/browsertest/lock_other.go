@@ -1,0 +1,10 @@
+//go:build !unix || solaris || aix
+
+package browsertest
+
+import "os"
+
+// canLock: folders cannot be locked here.
+const canLock = false
+
+func lockFolder(string) *os.File { return nil }
