@@ -44,7 +44,8 @@ func Service() aws.Service {
 				return clusterType, string(arn), name, true
 			}
 			resource, ok := strings.CutPrefix(p.Resource, "service/")
-			return serviceType, string(arn), resource[strings.LastIndexByte(resource, '/')+1:], ok
+			_, name, isFound := strings.Cut(resource, "/") // ARNs of old name no cluster
+			return serviceType, string(arn), name, ok && isFound
 		},
 	}
 }

@@ -364,7 +364,7 @@ func TestListed(t *testing.T) {
 func TestMatch(t *testing.T) {
 	for arn, want := range map[aws.ARN]string{
 		"arn:aws:ecs:eu-west-1:111122223333:cluster/shop": clusterType + " shop", "arn:aws:ecs:eu-west-1:111122223333:service/shop/web": serviceType + " web",
-		"arn:aws:ecs:eu-west-1:111122223333:task-definition/web:3": "", "arn:aws:sqs:eu-west-1:111122223333:cluster/shop": "",
+		"arn:aws:ecs:eu-west-1:111122223333:task-definition/web:3": "", "arn:aws:ecs:eu-west-1:111122223333:service/web": "", "arn:aws:sqs:eu-west-1:111122223333:cluster/shop": "",
 	} {
 		typ, _, name, ok := Service().Match(arn)
 		if got := strings.TrimSpace(typ + " " + name); ok != (want != "") || ok && got != want {
@@ -383,7 +383,6 @@ func TestRefused(t *testing.T) {
 		{plain(obj{"cpu": int64(4096), "memory": "4GiB"}), "Fargate has 8192 MiB to 30720 MiB in steps of 1024 MiB for 4096 CPU units"},
 		{plain(obj{"cpu": int64(8192), "memory": "17GiB"}), "in steps of 4096 MiB"},
 		{plain(obj{"cpu": int64(16384), "memory": "120GiB"}), ""},
-		{plain(obj{"executionRole": nil}), "logging and secrets need one"},
 		{plain(obj{"containers": obj{"web": obj{"image": "x", "essential": false}}, "loadBalancers": nil}), "at least that is essential"},
 		{plain(obj{"containers": obj{"web": obj{"image": "x"}}}), "want one of the ports of the container web"},
 		{plain(obj{"containers": obj{"api": obj{"image": "x"}}}), "want a container of the service"},

@@ -255,13 +255,6 @@ func checkService(want ServiceProps) error {
 	var problems props.Errors
 	checkSize(want, &problems)
 	checkContainers(want.Containers, &problems)
-	isSecret := false
-	for _, c := range want.Containers {
-		isSecret = isSecret || len(c.Secrets) > 0
-	}
-	if want.ExecutionRole == "" && (want.Logging != nil || isSecret) {
-		problems.Wrong("executionRole", "logging and secrets need one")
-	}
 	for i, lb := range want.LoadBalancers {
 		at := tree.Path("loadBalancers").Index(i)
 		switch c, ok := want.Containers[lb.Container]; {
