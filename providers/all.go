@@ -16,6 +16,7 @@ import (
 	"github.com/athanor-dev/athanor/providers/aws/cognito"
 	"github.com/athanor-dev/athanor/providers/aws/dynamodb"
 	"github.com/athanor-dev/athanor/providers/aws/ecr"
+	"github.com/athanor-dev/athanor/providers/aws/ecs"
 	"github.com/athanor-dev/athanor/providers/aws/eventbridge"
 	"github.com/athanor-dev/athanor/providers/aws/iam"
 	"github.com/athanor-dev/athanor/providers/aws/kms"
@@ -81,7 +82,7 @@ func ofCloudflare() []cloudflare.Service {
 // services are those of AWS.
 func services() []aws.Service {
 	return []aws.Service{
-		acm.Service(), apigatewayv2.Service(), cloudfront.Service(), cognito.Service(), dynamodb.Service(), ecr.Service(), eventbridge.Service(),
+		acm.Service(), apigatewayv2.Service(), cloudfront.Service(), cognito.Service(), dynamodb.Service(), ecr.Service(), ecs.Service(), eventbridge.Service(),
 		iam.Service(), kms.Service(), lambda.Service(), logs.Service(), route53.Service(), s3.Service(), scheduler.Service(), secretsmanager.Service(),
 		sfn.Service(), sns.Service(), sqs.Service(), ssm.Service(), website.Service(), cloudcontrol.Service(),
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/athanor-dev/athanor/providers/aws/cognito"
 	"github.com/athanor-dev/athanor/providers/aws/dynamodb"
 	"github.com/athanor-dev/athanor/providers/aws/ecr"
+	"github.com/athanor-dev/athanor/providers/aws/ecs"
 	"github.com/athanor-dev/athanor/providers/aws/eventbridge"
 	"github.com/athanor-dev/athanor/providers/aws/iam"
 	"github.com/athanor-dev/athanor/providers/aws/kms"
@@ -25,6 +26,7 @@ import (
 	"github.com/athanor-dev/athanor/providers/aws/sqs"
 	"github.com/athanor-dev/athanor/providers/aws/ssm"
 	"github.com/athanor-dev/athanor/providers/aws/website"
+	"github.com/athanor-dev/athanor/reconcile/props"
 )
 
 const day = 24 * time.Hour
@@ -133,6 +135,26 @@ func userPoolClient(s *athanor.Stack) error {
 		IdentityProviders: []string{"COGNITO"},
 	})
 	s.Output("client", web.ID)
+	return nil
+}
+
+func cluster(s *athanor.Stack) error {
+	shop := ecs.NewCluster(s, "shop", ecs.ClusterProps{ContainerInsights: new("enabled")})
+	s.Output("cluster", shop.Name)
+	return nil
+}
+
+func service(s *athanor.Stack) error {
+	orders := sqs.NewQueue(s, "orders", sqs.QueueProps{})
+	shop := ecs.NewCluster(s, "shop", ecs.ClusterProps{})
+	web := ecs.NewService(s, "web", ecs.ServiceProps{
+		Cluster: shop.Name, CPU: new(512), Memory: new(1 * props.GiB), Subnets: []string{"subnet-0a1b2c3d4e5f60718"}, PublicIP: true,
+		Containers: map[string]ecs.Container{"web": {
+			Image: "public.ecr.aws/nginx/nginx:1.29", Ports: []int{80}, Env: map[string]string{"QUEUE": string(orders.URL)},
+		}},
+	})
+	orders.Grant(web, sqs.Send)
+	s.Output("taskDefinition", web.TaskDefinition)
 	return nil
 }
 

@@ -27,6 +27,8 @@ func Examples() []Example {
 		{"aws.cognito.UserPoolClient", userPoolClient},
 		{"aws.dynamodb.Table", table},
 		{"aws.ecr.Repository", repository},
+		{"aws.ecs.Cluster", cluster},
+		{"aws.ecs.Service", service},
 		{"aws.eventbridge.EventBus", eventBus},
 		{"aws.eventbridge.Rule", rule},
 		{"aws.iam.Policy", policy},

@@ -87,7 +87,7 @@ func TestTwins(t *testing.T) {
 // composed are the kinds that a graph has only as the resources which they are declared as.
 var composed = []string{"cloudflare.Website"}
 
-// resources are those of a graph by their addresses, without the line that each comes from.
+// resources are those of a graph by their addresses, without the lines that they and grants come from.
 func resources(t *testing.T, graph []byte, kind string) (byAddress map[string]any, ofKind bool) {
 	t.Helper()
 	var g struct{ Resources []map[string]any }
@@ -97,6 +97,11 @@ func resources(t *testing.T, graph []byte, kind string) (byAddress map[string]an
 	byAddress = map[string]any{}
 	for _, r := range g.Resources {
 		delete(r, "source")
+		if bound, ok := r["bound"].(map[string]any); ok { // the line of each grant
+			for name := range bound {
+				bound[name] = nil
+			}
+		}
 		address, _ := r["address"].(string)
 		byAddress[address], ofKind = r, ofKind || r["kind"] == kind
 	}
@@ -114,7 +119,7 @@ func TestDeployed(t *testing.T) {
 		cloud := awstest.StartMinistack(t)
 		played := cloud.Play(t, awstest.Documented{Pending: 300 * time.Millisecond}) // which takes minutes
 		deploy(t, cloud, content...)
-		for _, waits := range []string{"CloudFront.GetDistribution", "ACM.DescribeCertificate"} {
+		for _, waits := range []string{"CloudFront.GetDistribution", "ACM.DescribeCertificate", "ECS.DescribeServices"} {
 			if played.Waited()[waits] == 0 {
 				t.Errorf("nothing waited for %s: %v", waits, played.Waited())
 			}
@@ -136,7 +141,7 @@ func TestDeployed(t *testing.T) {
 }
 
 // content are the kinds that moto does not keep whole, and ministack does.
-var content = []string{"aws.cloudfront.Distribution", "aws.Website"}
+var content = []string{"aws.cloudfront.Distribution", "aws.Website", "aws.ecs.Service"}
 
 func deploy[C programtest.Cloud](t *testing.T, cloud C, prefixes ...string) {
 	t.Helper()

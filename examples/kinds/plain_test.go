@@ -77,6 +77,7 @@ var lacks = map[s3test.Kind]map[string]map[string]string{
 			"found without state": "it has no TagResource of user pools, which its pool is found by", "deleted outside": "it has no TagResource of user pools, which its pool is found by",
 		},
 		"aws.cloudfront.Distribution": nothing("it makes origins in buckets without an identity to servers, and forgets what controls their access"),
+		"aws.ecs.Service":             nothing("it starts no tasks, wants security groups, and forgets what is set of deployments"),
 		"aws.lambda.Alias":            nothing("it has no provisioned concurrency"),
 	},
 	s3test.Ministack: {

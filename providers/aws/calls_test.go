@@ -22,6 +22,7 @@ import (
 	"github.com/athanor-dev/athanor/providers/aws/cognito"
 	"github.com/athanor-dev/athanor/providers/aws/dynamodb"
 	"github.com/athanor-dev/athanor/providers/aws/ecr"
+	"github.com/athanor-dev/athanor/providers/aws/ecs"
 	"github.com/athanor-dev/athanor/providers/aws/eventbridge"
 	"github.com/athanor-dev/athanor/providers/aws/iam"
 	"github.com/athanor-dev/athanor/providers/aws/kms"
@@ -57,6 +58,7 @@ var callsOf = flag.Int("calls", 30, "count the calls of so many resources of eac
 //   - state and reserved concurrency of functions: https://docs.aws.amazon.com/lambda/latest/api/API_ListFunctions.html
 //   - URLs and asynchronous invocation of functions: https://docs.aws.amazon.com/lambda/latest/api/API_ListFunctionUrlConfigs.html and
 //     API_ListFunctionEventInvokeConfigs.html, which list those of one function
+//   - task definitions, and the revisions of a family: https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_DescribeTaskDefinition.html
 //   - settings and second factors of user pools, and settings of their clients:
 //     https://docs.aws.amazon.com/cognito-user-identity-pools/latest/APIReference/API_ListUserPools.html and API_ListUserPoolClients.html
 func TestCallsAreFew(t *testing.T) {
@@ -117,6 +119,12 @@ func TestCallsAreFew(t *testing.T) {
 				cognito.NewUserPoolClient(s, a, cognito.UserPoolClientProps{UserPool: pool.ID})
 			})(s)
 		}, few + 5, 5*few + 20},
+		"clusters": {each(few, func(s *athanor.Stack, a string) { ecs.NewCluster(s, a, ecs.ClusterProps{}) }), few/2 + 5, 5*few + 20},
+		// Ten are described by one call, and each reads its task definition and the revisions of its family.
+		"services of a cluster": {func(s *athanor.Stack) error {
+			cluster := ecs.NewCluster(s, "cluster", ecs.ClusterProps{})
+			return each(few, func(s *athanor.Stack, a string) { serviceOf(s, a, cluster.Name, a) })(s)
+		}, 2*few + 10, 12*few + 20},
 		"distributions": {each(few, func(s *athanor.Stack, a string) {
 			cloudfront.NewDistribution(s, a, cloudfront.DistributionProps{
 				Origins: map[string]cloudfront.Origin{"shop": {Domain: "shop.example"}}, Default: cloudfront.Behavior{Origin: "shop"},
@@ -126,7 +134,11 @@ func TestCallsAreFew(t *testing.T) {
 		"buckets": {each(few, func(s *athanor.Stack, a string) { s3.NewBucket(s, a, s3.BucketProps{}) }), 12*few + 5, 45*few + 20},
 	} {
 		t.Run(name, func(t *testing.T) {
-			inStage(t, awstest.Documented{Latency: 50 * time.Millisecond}, func(s *stage) {
+			server := awstest.Start
+			if name == "services of a cluster" { // of which moto makes no deployments
+				server = awstest.StartMinistack
+			}
+			inStageOf(t, server(t), awstest.Documented{Latency: 50 * time.Millisecond}, func(s *stage) {
 				s.deploy(c.program)
 				time.Sleep(time.Hour)
 				for _, step := range []struct {

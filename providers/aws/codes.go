@@ -19,6 +19,7 @@ var codes = map[reconcile.Class][]string{
 		"RepositoryNotFoundException", "RepositoryPolicyNotFoundException", "LifecyclePolicyNotFoundException",
 		"StateMachineDoesNotExist",
 		"NoSuchDistribution", "NoSuchOriginAccessControl", "NoSuchInvalidation", "NoSuchResource",
+		"ClusterNotFoundException", "ServiceNotFoundException", "ServiceNotActiveException",
 	},
 	// A bucket's name that somebody else took is BucketAlreadyExists, and no look will ever show it as ours.
 	reconcile.Exists: {
@@ -47,6 +48,7 @@ var codes = map[reconcile.Class][]string{
 		"RepositoryNotEmptyException", "StateMachineDeleting",
 		"DistributionNotDisabled", "OriginAccessControlInUse", "TooManyInvalidationsInProgress",
 		"UserImportInProgressException",
+		"ClusterContainsContainerInstancesException", "ClusterContainsServicesException", "ClusterContainsTasksException", "UpdateInProgressException",
 	},
 	reconcile.Throttled: {
 		"Throttling", "ThrottlingException", "ThrottledException", "Throttled", "RequestThrottled",
@@ -110,6 +112,7 @@ var codes = map[reconcile.Class][]string{
 		"FeatureUnavailableInTierException", "InvalidEmailRoleAccessPolicyException", "InvalidOAuthFlowException", "InvalidSmsRoleAccessPolicyException",
 		"InvalidSmsRoleTrustRelationshipException", "OperationNotEnabledException", "ScopeDoesNotExistException", "TierChangeNotAllowedException",
 		"UserPoolTaggingException",
+		"ClientException", "NamespaceNotFoundException", "PlatformTaskDefinitionIncompatibilityException", "PlatformUnknownException", "UnsupportedFeatureException",
 		"NotStabilized", // of a handler: what was created did not become ready
 	},
 	reconcile.Quota: {

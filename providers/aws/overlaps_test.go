@@ -20,6 +20,7 @@ import (
 	"github.com/athanor-dev/athanor/providers/aws/cognito"
 	"github.com/athanor-dev/athanor/providers/aws/dynamodb"
 	"github.com/athanor-dev/athanor/providers/aws/ecr"
+	"github.com/athanor-dev/athanor/providers/aws/ecs"
 	"github.com/athanor-dev/athanor/providers/aws/eventbridge"
 	"github.com/athanor-dev/athanor/providers/aws/iam"
 	"github.com/athanor-dev/athanor/providers/aws/kms"
@@ -239,7 +240,7 @@ func TestBeside(t *testing.T) {
 
 // services are those whose kinds stand for types of the registry.
 var services = []aws.Service{
-	acm.Service(), apigatewayv2.Service(), cloudfront.Service(), cognito.Service(), dynamodb.Service(), ecr.Service(), eventbridge.Service(), iam.Service(),
+	acm.Service(), apigatewayv2.Service(), cloudfront.Service(), cognito.Service(), dynamodb.Service(), ecr.Service(), ecs.Service(), eventbridge.Service(), iam.Service(),
 	kms.Service(), lambda.Service(), logs.Service(), route53.Service(), s3.Service(), scheduler.Service(), secretsmanager.Service(), sfn.Service(), sns.Service(),
 	sqs.Service(), ssm.Service(),
 }
@@ -248,7 +249,7 @@ var services = []aws.Service{
 var beside = map[string]string{
 	"AWS::ApiGatewayV2::Api": "aws.apigatewayv2.HTTPAPI", "AWS::CertificateManager::Certificate": "aws.acm.Certificate",
 	"AWS::CloudFront::Distribution": "aws.cloudfront.Distribution", "AWS::Cognito::UserPool": "aws.cognito.UserPool",
-	"AWS::Cognito::UserPoolClient": "aws.cognito.UserPoolClient", "AWS::ECR::Repository": "aws.ecr.Repository", "AWS::KMS::Key": "aws.kms.Key",
+	"AWS::Cognito::UserPoolClient": "aws.cognito.UserPoolClient", "AWS::ECR::Repository": "aws.ecr.Repository", "AWS::ECS::Cluster": "aws.ecs.Cluster", "AWS::ECS::Service": "aws.ecs.Service", "AWS::KMS::Key": "aws.kms.Key",
 	"AWS::Lambda::Alias": "aws.lambda.Alias", "AWS::Lambda::LayerVersion": "aws.lambda.Layer", "AWS::Lambda::Version": "aws.lambda.Version",
 	"AWS::Scheduler::Schedule": "aws.scheduler.Schedule", "AWS::StepFunctions::StateMachine": "aws.sfn.StateMachine",
 }
@@ -276,6 +277,8 @@ var apart = map[string]map[string]string{
 	"aws.cognito.UserPoolClient": inPool(), // they name the pool as it does
 	"aws.dynamodb.Table":         {"AWS::DynamoDB::GlobalTable": sameName},
 	"aws.ecr.Repository":         {"AWS::ECR::PublicRepository": "public repositories have names of their own"},
+	"aws.ecs.Cluster":            inCluster("CapacityProvider", "Daemon", "Service"),
+	"aws.ecs.Service":            inCluster(), // which name the cluster as it does
 	"aws.iam.Role": {
 		"AWS::IAM::GroupPolicy": "it is of a group", "AWS::IAM::UserPolicy": "it is of a user",
 	},
@@ -318,6 +321,15 @@ const (
 	override    = "it changes one route, stage or integration of a quick creation, and makes none"
 	sameName    = "it is not a part of the table, but the table: see aws.Declares"
 )
+
+// inCluster are the types that name a cluster: neither a cluster nor a service states any of it.
+func inCluster(more ...string) map[string]string {
+	all := map[string]string{}
+	for _, typ := range append(more, "ClusterCapacityProviderAssociations", "ExpressGatewayService", "GatewayClusterAssociations", "PrimaryTaskSet", "TaskSet") {
+		all["AWS::ECS::"+typ] = "it is beside the services of the kind, and no setting of them"
+	}
+	return all
+}
 
 // inPool are the types of what is in a user pool: neither a pool nor a client states any of it.
 func inPool(more ...string) map[string]string {

@@ -93,6 +93,7 @@ var readers = map[string][]string{
 	"KMS":            {"Get*", "List*", "Describe*"},
 	"ACM":            {"Get*", "List*", "Describe*"},
 	"ECR":            {"Get*", "List*", "Describe*", "BatchGet*", "BatchCheckLayerAvailability"},
+	"ECS":            {"Get*", "List*", "Describe*"},
 	"Scheduler":      {"Get*", "List*"},
 	"CloudFront":     {"Get*", "List*"},
 	"SFN":            {"Get*", "List*", "Describe*", "ValidateStateMachineDefinition"},

@@ -29,6 +29,7 @@ func quotas() []quota {
 		keys    = "https://docs.aws.amazon.com/kms/latest/developerguide/requests-per-second.html"
 		certs   = "https://docs.aws.amazon.com/acm/latest/userguide/acm-limits.html"
 		states  = "https://docs.aws.amazon.com/step-functions/latest/dg/limits-overview.html"
+		tasks   = "https://docs.aws.amazon.com/AmazonECS/latest/APIReference/request-throttling.html"
 		users   = "https://docs.aws.amazon.com/cognito/latest/developerguide/quotas.html#category_operations"
 	)
 	all := slices.Concat(
@@ -55,6 +56,14 @@ func quotas() []quota {
 		{service: "Cognito", operations: []string{"GetUserPoolMfaConfig"}, rate: 20, source: users},
 		{service: "Cognito", operations: []string{"AddCustomAttributes", "SetUserPoolMfaConfig", "TagResource", "UntagResource"}, rate: 15, source: users},
 		{service: "Cognito", operations: []string{"ListUsers"}, rate: 30, source: users},
+		{service: "ECS", operations: []string{"CreateCluster", "DeleteCluster", "UpdateClusterSettings"}, rate: 1, burst: 20, source: tasks},
+		{service: "ECS", operations: []string{"DescribeClusters", "ListClusters"}, rate: 20, burst: 50, source: tasks},
+		{service: "ECS", operations: []string{"DeregisterTaskDefinition", "RegisterTaskDefinition"}, rate: 1, burst: 20, source: tasks},
+		{service: "ECS", operations: []string{"DescribeTaskDefinition", "ListTaskDefinitions"}, rate: 20, burst: 50, source: tasks},
+		{service: "ECS", operations: []string{"TagResource", "UntagResource"}, rate: 10, burst: 20, source: tasks},
+		{service: "ECS", operations: []string{"DescribeTasks", "ListTasks"}, rate: 20, burst: 100, source: tasks},
+		{service: "ECS", operations: []string{"CreateService", "DeleteService", "UpdateService"}, rate: 5, burst: 50, source: tasks},
+		{service: "ECS", operations: []string{"DescribeServices", "ListServices"}, rate: 20, burst: 100, source: tasks},
 		{service: "Lambda", operations: []string{"GetFunction"}, rate: 100, source: lambda},
 		{service: "Lambda", operations: []string{"GetPolicy"}, rate: 15, source: lambda},
 		{service: "Lambda", rate: 15, source: lambda},

@@ -23,6 +23,7 @@ import (
 	"github.com/athanor-dev/athanor/providers/aws/cognito"
 	"github.com/athanor-dev/athanor/providers/aws/dynamodb"
 	"github.com/athanor-dev/athanor/providers/aws/ecr"
+	"github.com/athanor-dev/athanor/providers/aws/ecs"
 	"github.com/athanor-dev/athanor/providers/aws/eventbridge"
 	"github.com/athanor-dev/athanor/providers/aws/iam"
 	"github.com/athanor-dev/athanor/providers/aws/kms"
@@ -54,7 +55,12 @@ type stage struct {
 // inStage runs a test in a bubble whose clock begins today, as that of the emulator.
 func inStage(t *testing.T, documented awstest.Documented, test func(*stage)) {
 	t.Helper()
-	server := awstest.Start(t)
+	inStageOf(t, awstest.Start(t), documented, test)
+}
+
+// inStageOf is [inStage] with an emulator, of kinds that moto has not enough of.
+func inStageOf(t *testing.T, server *awstest.Server, documented awstest.Documented, test func(*stage)) {
+	t.Helper()
 	played := server.Play(t, documented)
 	dir, cache, today := t.TempDir(), t.TempDir(), time.Now()
 	archive(t, filepath.Join(dir, "code.zip"))
@@ -89,7 +95,7 @@ func archive(t *testing.T, path string) {
 func (s *stage) catalog() *reconcile.Catalog {
 	s.Helper()
 	provider := aws.Provider(dynamodb.Service(), eventbridge.Service(), iam.Service(), lambda.Service(), logs.Service(), route53.Service(), kms.Service(), acm.Service(),
-		cloudfront.Service(), cognito.Service(), ecr.Service(), s3.Service(), scheduler.Service(), secretsmanager.Service(), sfn.Service(), sns.Service(), sqs.Service(), ssm.Service())
+		cloudfront.Service(), cognito.Service(), ecr.Service(), ecs.Service(), s3.Service(), scheduler.Service(), secretsmanager.Service(), sfn.Service(), sns.Service(), sqs.Service(), ssm.Service())
 	cloud := aws.FromConfig(s.played.Observed(s))
 	provider.Open = func(context.Context, any) (reconcile.Cloud, error) { return cloud, nil }
 	catalog, err := reconcile.NewCatalog(provider)

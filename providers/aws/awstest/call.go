@@ -121,7 +121,7 @@ func queryAction(r *http.Request, body []byte) url.Values {
 // serviceName returns how AWS writes the service that signs as id.
 func serviceName(id string) string {
 	switch id {
-	case "s3", "sqs", "sns", "sts", "iam", "kms", "ec2", "ssm", "ecr", "acm":
+	case "s3", "sqs", "sns", "sts", "iam", "kms", "ec2", "ssm", "ecr", "ecs", "acm":
 		return strings.ToUpper(id)
 	case "tagging":
 		return "Tagging"

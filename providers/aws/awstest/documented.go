@@ -27,12 +27,13 @@ type Documented struct {
 	// Propagation is how long other services do not know what changed in IAM. AWS names seconds, and no bound:
 	// https://docs.aws.amazon.com/IAM/latest/UserGuide/troubleshoot.html#troubleshoot_general_eventual-consistency
 	Propagation time.Duration
-	// Pending is how long a change of a hosted zone is PENDING, a function or a table is being created or changed, and a distribution or
-	// an invalidation is InProgress; a certificate is issued when its records have been there for as long:
+	// Pending is how long a change of a hosted zone is PENDING, a function or a table is being created or changed, a distribution or
+	// an invalidation is InProgress, and a deployment of a service of ECS is IN_PROGRESS; a certificate is issued when its records have been there for as long:
 	// https://docs.aws.amazon.com/Route53/latest/APIReference/API_GetChange.html
 	// https://docs.aws.amazon.com/lambda/latest/dg/functions-states.html
 	// https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_TableDescription.html
 	// https://docs.aws.amazon.com/cloudfront/latest/APIReference/API_Distribution.html
+	// https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_Deployment.html
 	// https://docs.aws.amazon.com/acm/latest/userguide/dns-validation.html
 	Pending time.Duration
 	// Latency is how long each call takes.

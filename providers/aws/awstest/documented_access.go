@@ -105,6 +105,7 @@ func fits(pattern, resource string) bool {
 var prefixes = map[string]string{
 	"Tagging": "tag", "Events": "events", "DynamoDB": "dynamodb", "SecretsManager": "secretsmanager", "Route53": "route53", "Logs": "logs",
 	"Lambda": "lambda", "CloudControl": "cloudformation", "SFN": "states", "Scheduler": "scheduler", "Cognito": "cognito-idp",
+	"ECS": "ecs",
 }
 
 // bucketActions are the actions of S3 whose names are not those of the operations:
@@ -135,6 +136,8 @@ var without = map[string]bool{
 	"sns:GetSubscriptionAttributes": true, "sns:SetSubscriptionAttributes": true, "sns:Unsubscribe": true,
 	"kms:CreateKey": true, "kms:ListAliases": true, "kms:ListKeys": true, "acm:RequestCertificate": true, "acm:ListCertificates": true,
 	"states:ListStateMachines": true, "scheduler:ListSchedules": true, "cognito-idp:ListUserPools": true, "cognito-idp:CreateUserPool": true,
+	"ecs:ListClusters": true, "ecs:ListServices": true, "ecs:DescribeTaskDefinition": true, "ecs:ListTaskDefinitions": true, "ecs:DeregisterTaskDefinition": true,
+	"ecs:ListTasks":                true,
 	"cloudfront:ListDistributions": true, "cloudfront:ListOriginAccessControls": true, "cloudfront:CreateOriginAccessControl": true,
 }
 
@@ -192,7 +195,7 @@ func taggingOf(r *http.Request, c Call) string {
 		return cmp.Or(ifAny(in["Tags"], "TagResource"), ifAny(in["tags"], "TagResource"))
 	case "KMS.CreateKey":
 		return ifAny(in["Tags"], "TagResource")
-	case "ECR.CreateRepository", "SFN.CreateStateMachine":
+	case "ECR.CreateRepository", "SFN.CreateStateMachine", "ECS.CreateCluster", "ECS.CreateService", "ECS.RegisterTaskDefinition":
 		return ifAny(in["tags"], "TagResource")
 	case "CloudFront.CreateDistributionWithTags":
 		return "TagResource"
@@ -212,6 +215,35 @@ func taggingOf(r *http.Request, c Call) string {
 		}
 	}
 	return ""
+}
+
+// tasksIn are what a call of ECS is about:
+// https://docs.aws.amazon.com/service-authorization/latest/reference/list_amazonelasticcontainerservice.html
+func tasksIn(operation string, in map[string]any, first func(...string) string, arn func(string) []string) (all []string) {
+	last := func(s string) string { return s[strings.LastIndexByte(s, '/')+1:] }
+	switch operation {
+	case "RegisterTaskDefinition":
+		return arn("task-definition/" + first("family") + ":1")
+	case "CreateService", "UpdateService", "DeleteService":
+		return arn("service/" + last(first("cluster")) + "/" + last(first("serviceName", "service")))
+	case "DescribeServices":
+		for _, name := range list(in["services"]) {
+			all = append(all, arn("service/"+last(first("cluster"))+"/"+last(text(name)))...)
+		}
+	case "DescribeTasks":
+		for _, task := range list(in["tasks"]) {
+			all = append(all, arn("task/"+last(first("cluster"))+"/"+last(text(task)))...)
+		}
+	case "DescribeClusters":
+		for _, name := range list(in["clusters"]) {
+			all = append(all, arn("cluster/"+last(text(name)))...)
+		}
+	case "TagResource", "UntagResource", "ListTagsForResource":
+		return arn(first("resourceArn"))
+	default:
+		return arn("cluster/" + last(first("cluster", "clusterName")))
+	}
+	return all
 }
 
 func ifAny(tags any, action string) string {
@@ -312,6 +344,8 @@ func resourcesOf(r *http.Request, c Call) []string {
 			name = "stateMachine:" + name
 		}
 		return arn("states", name)
+	case "ECS":
+		return tasksIn(c.Operation, in, first, func(resource string) []string { return arn("ecs", resource) })
 	case "Cognito":
 		if name := first("ResourceArn"); name != "" {
 			return []string{name}
@@ -503,20 +537,21 @@ func dependentRights() []dependent {
 	}
 	configuration := []string{"Lambda.CreateFunction", "Lambda.UpdateFunctionConfiguration"}
 	const (
-		passing  = "https://docs.aws.amazon.com/IAM/latest/UserGuide/id_roles_use_passrole.html"
-		users    = "https://docs.aws.amazon.com/lambda/latest/dg/permissions-user-function.html"
-		network  = "https://docs.aws.amazon.com/lambda/latest/dg/configuration-vpc.html#configuration-vpc-permissions"
-		images   = "https://docs.aws.amazon.com/lambda/latest/dg/images-create.html#configuration-images-permissions"
-		envs     = "https://docs.aws.amazon.com/lambda/latest/dg/configuration-envvars-encryption.html"
-		secure   = "https://docs.aws.amazon.com/systems-manager/latest/userguide/secure-string-parameter-kms-encryption.html"
-		secrets  = "https://docs.aws.amazon.com/secretsmanager/latest/userguide/security-encryption.html"
-		tables   = "https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/encryption.howitworks.html"
-		buses    = "https://docs.aws.amazon.com/eventbridge/latest/userguide/eb-encryption-key-policy.html"
-		buckets  = "https://docs.aws.amazon.com/AmazonS3/latest/API/API_CreateBucket.html"
-		objects  = "https://docs.aws.amazon.com/AmazonS3/latest/userguide/UsingKMSEncryption.html"
-		registry = "https://docs.aws.amazon.com/AmazonECR/latest/userguide/encryption-at-rest.html"
-		states   = "https://docs.aws.amazon.com/step-functions/latest/dg/encryption-at-rest.html"
-		calling  = "https://docs.aws.amazon.com/scheduler/latest/UserGuide/encryption-rest.html"
+		taskRoles = "https://docs.aws.amazon.com/AmazonECS/latest/developerguide/task-iam-roles.html"
+		passing   = "https://docs.aws.amazon.com/IAM/latest/UserGuide/id_roles_use_passrole.html"
+		users     = "https://docs.aws.amazon.com/lambda/latest/dg/permissions-user-function.html"
+		network   = "https://docs.aws.amazon.com/lambda/latest/dg/configuration-vpc.html#configuration-vpc-permissions"
+		images    = "https://docs.aws.amazon.com/lambda/latest/dg/images-create.html#configuration-images-permissions"
+		envs      = "https://docs.aws.amazon.com/lambda/latest/dg/configuration-envvars-encryption.html"
+		secure    = "https://docs.aws.amazon.com/systems-manager/latest/userguide/secure-string-parameter-kms-encryption.html"
+		secrets   = "https://docs.aws.amazon.com/secretsmanager/latest/userguide/security-encryption.html"
+		tables    = "https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/encryption.howitworks.html"
+		buses     = "https://docs.aws.amazon.com/eventbridge/latest/userguide/eb-encryption-key-policy.html"
+		buckets   = "https://docs.aws.amazon.com/AmazonS3/latest/API/API_CreateBucket.html"
+		objects   = "https://docs.aws.amazon.com/AmazonS3/latest/userguide/UsingKMSEncryption.html"
+		registry  = "https://docs.aws.amazon.com/AmazonECR/latest/userguide/encryption-at-rest.html"
+		states    = "https://docs.aws.amazon.com/step-functions/latest/dg/encryption-at-rest.html"
+		calling   = "https://docs.aws.amazon.com/scheduler/latest/UserGuide/encryption-rest.html"
 	)
 	machines := []string{"SFN.CreateStateMachine", "SFN.UpdateStateMachine"}
 	schedules := []string{"Scheduler.CreateSchedule", "Scheduler.UpdateSchedule"}
@@ -529,6 +564,8 @@ func dependentRights() []dependent {
 			calls: []string{"Cognito.SetUserPoolMfaConfig"}, actions: []string{"iam:PassRole"}, on: body("SmsMfaConfiguration", "SmsConfiguration", "SnsCallerArn"),
 			service: "cognito-idp.amazonaws.com", page: passing,
 		},
+		{calls: []string{"ECS.RegisterTaskDefinition"}, actions: []string{"iam:PassRole"}, on: body("taskRoleArn"), service: "ecs-tasks.amazonaws.com", page: taskRoles},
+		{calls: []string{"ECS.RegisterTaskDefinition"}, actions: []string{"iam:PassRole"}, on: body("executionRoleArn"), service: "ecs-tasks.amazonaws.com", page: taskRoles},
 		{calls: machines, actions: []string{"iam:PassRole"}, on: body("roleArn"), service: "states.amazonaws.com", page: passing},
 		{calls: schedules, actions: []string{"iam:PassRole"}, on: body("Target", "RoleArn"), service: "scheduler.amazonaws.com", page: passing},
 		{

@@ -32,6 +32,7 @@ const (
 	keysQuotas    = "https://docs.aws.amazon.com/kms/latest/developerguide/requests-per-second.html"
 	certQuotas    = "https://docs.aws.amazon.com/acm/latest/userguide/acm-limits.html"
 	machineQuotas = "https://docs.aws.amazon.com/step-functions/latest/dg/limits-overview.html"
+	taskQuotas    = "https://docs.aws.amazon.com/AmazonECS/latest/APIReference/request-throttling.html"
 	userQuotas    = "https://docs.aws.amazon.com/cognito/latest/developerguide/quotas.html"
 )
 
@@ -69,6 +70,14 @@ func PublishedQuotas() []Quota {
 		{Service: "Cognito", Operations: []string{"GetUserPoolMfaConfig"}, Rate: 20, Source: userQuotas},
 		{Service: "Cognito", Operations: []string{"AddCustomAttributes", "SetUserPoolMfaConfig", "*agResource"}, Rate: 15, Source: userQuotas},
 		{Service: "Cognito", Operations: []string{"ListUsers"}, Rate: 30, Source: userQuotas},
+		{Service: "ECS", Operations: []string{"CreateCluster", "DeleteCluster", "UpdateClusterSettings"}, Rate: 1, Burst: 20, Source: taskQuotas},
+		{Service: "ECS", Operations: []string{"DescribeClusters", "ListClusters"}, Rate: 20, Burst: 50, Source: taskQuotas},
+		{Service: "ECS", Operations: []string{"RegisterTaskDefinition", "DeregisterTaskDefinition"}, Rate: 1, Burst: 20, Source: taskQuotas},
+		{Service: "ECS", Operations: []string{"DescribeTaskDefinition", "ListTaskDefinitions"}, Rate: 20, Burst: 50, Source: taskQuotas},
+		{Service: "ECS", Operations: []string{"*agResource"}, Rate: 10, Burst: 20, Source: taskQuotas},
+		{Service: "ECS", Operations: []string{"DescribeTasks", "ListTasks"}, Rate: 20, Burst: 100, Source: taskQuotas},
+		{Service: "ECS", Operations: []string{"CreateService", "UpdateService", "DeleteService"}, Rate: 5, Burst: 50, Source: taskQuotas},
+		{Service: "ECS", Operations: []string{"DescribeServices", "ListServices"}, Rate: 20, Burst: 100, Source: taskQuotas},
 		{Service: "Lambda", Operations: []string{"GetFunction"}, Rate: 100, Source: lambdaQuotas},
 		{Service: "Lambda", Operations: []string{"GetPolicy"}, Rate: 15, Source: lambdaQuotas},
 		{Service: "Lambda", Rate: 15, Source: lambdaQuotas},

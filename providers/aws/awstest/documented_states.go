@@ -34,6 +34,11 @@ func busyKey(c Call) string {
 		if name = functionIn(c); name == "" && c.Operation == "CreateFunction" {
 			name = text(jsonOf(c.Body)["FunctionName"])
 		}
+	case "ECS":
+		in := jsonOf(c.Body)
+		if name = text(in["serviceName"]); name == "" {
+			name = text(in["service"])
+		}
 	case "DynamoDB":
 		name = text(jsonOf(c.Body)["TableName"])
 		name = name[strings.LastIndexByte(name, '/')+1:]
@@ -59,6 +64,12 @@ func (p *player) noteBusy(c Call, at time.Time) {
 			p.functions[c.Account+"/"+functionIn(c)] = arn
 		}
 		p.busy[key] = busy{at.Add(p.Pending), false}
+	case "CreateService":
+		p.busy[key] = busy{at.Add(p.Pending), true}
+	case "UpdateService":
+		if in := jsonOf(c.Body); in["taskDefinition"] != nil || in["networkConfiguration"] != nil || in["forceNewDeployment"] == true {
+			p.busy[key] = busy{at.Add(p.Pending), false}
+		}
 	case "CreateTable":
 		p.busy[key] = busy{at.Add(p.Pending), true}
 	case "UpdateFunctionCode", "UpdateTable":
@@ -91,6 +102,9 @@ func (p *player) unready(c Call) (failure, bool) {
 
 // state is an answer with the state of what is being created or changed.
 func (p *player) state(c Call, a Answer) Answer {
+	if c.Name() == "ECS.DescribeServices" {
+		return p.deploying(c, a)
+	}
 	p.mu.Lock()
 	b := p.busy[busyKey(c)]
 	p.mu.Unlock()
@@ -118,6 +132,37 @@ func (p *player) state(c Call, a Answer) Answer {
 			table["TableStatus"] = "CREATING"
 		}
 	default:
+		return a
+	}
+	return rewritten(a, encoded(out))
+}
+
+// deploying is a description of services whose deployments are in progress.
+func (p *player) deploying(c Call, a Answer) Answer {
+	if a.Status/100 != 2 {
+		return a
+	}
+	out, isBusy := jsonOf(a.Body), false
+	for _, item := range list(out["services"]) {
+		service, _ := item.(map[string]any)
+		p.mu.Lock()
+		b := p.busy[serviceKey(c)+"\x00"+text(service["serviceName"])]
+		if time.Until(b.until) > 0 {
+			p.waited[c.Name()]++
+		}
+		p.mu.Unlock()
+		if time.Until(b.until) <= 0 {
+			continue
+		}
+		isBusy = true
+		for _, item := range list(service["deployments"]) {
+			if d, _ := item.(map[string]any); d["status"] == "PRIMARY" {
+				d["rolloutState"], d["rolloutStateReason"] = "IN_PROGRESS", "ECS deployment "+text(d["id"])+" in progress."
+				d["runningCount"], d["pendingCount"] = 0, d["desiredCount"]
+			}
+		}
+	}
+	if !isBusy {
 		return a
 	}
 	return rewritten(a, encoded(out))

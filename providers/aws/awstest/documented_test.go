@@ -117,6 +117,9 @@ func reads(cfg aws.Config) map[string]func(*testing.T) error {
 		"SFN": func(t *testing.T) error {
 			return posted(t, cfg, "states", "1.0", "AWSStepFunctions.ListStateMachines", "{}")
 		},
+		"ECS": func(t *testing.T) error {
+			return posted(t, cfg, "ecs", "1.1", "AmazonEC2ContainerServiceV20141113.ListClusters", "{}")
+		},
 		"Cognito": func(t *testing.T) error {
 			return posted(t, cfg, "cognito-idp", "1.1", "AWSCognitoIdentityProviderService.ListUserPools", `{"MaxResults":1}`)
 		},
@@ -128,7 +131,7 @@ func reads(cfg aws.Config) map[string]func(*testing.T) error {
 func TestQuotas(t *testing.T) {
 	rate := map[string]int{
 		"Lambda": 15, "Route53": 5, "Logs": 10, "SSM": 40, "apigateway": 40, "Events": 50, "SNS": 30, "SecretsManager": 100,
-		"KMS": 5, "ACM": 8, "SFN": 100, "Cognito": 15,
+		"KMS": 5, "ACM": 8, "SFN": 100, "Cognito": 15, "ECS": 50,
 	}
 	played(t, awstest.Documented{Quotas: awstest.PublishedQuotas()}, func(t *testing.T, cloud *awstest.Documents) {
 		all := reads(cloud.Observed(t))
