@@ -176,7 +176,7 @@ func (r *reader) rollout(f *from.Fields, props map[string]any) {
 		rollout["mode"] = []string{"auto", "manual", "none"}[i]
 	}
 	steps := numbers(f, "rollout_step_percentage", "rollout.steps")
-	if by, ok := f.Value("rollout_step_percentage").([]any); !ok && by == nil && len(steps) == 1 { // each step has as much
+	if _, many := f.Value("rollout_step_percentage").([]any); !many && len(steps) == 1 { // each step has as much
 		if n, whole := steps[0].(int64); whole && n >= 10 {
 			steps = nil
 			for at := n; at < 100; at += n {
