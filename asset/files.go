@@ -68,6 +68,12 @@ func Archive(ctx context.Context, path string) (reconcile.Asset, error) {
 	return made, nil
 }
 
+// Sources are the digests of the source files that a file was built of, by the names that people know them by. They are nil where one
+// cannot be read any more.
+func (f File) Sources(ctx context.Context, work reconcile.Workspace) map[string]string {
+	return sourcesOf(ctx, work, []File{f}, []string{""})
+}
+
 // sourcesOf are the digests of the files that somebody writes: those that were built count by what they were built from. They are nil
 // where one cannot be read any more.
 func sourcesOf(ctx context.Context, work reconcile.Workspace, files []File, sums []string) map[string]string {

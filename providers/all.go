@@ -32,6 +32,7 @@ import (
 	"github.com/athanor-dev/athanor/providers/aws/ssm"
 	"github.com/athanor-dev/athanor/providers/aws/website"
 	"github.com/athanor-dev/athanor/providers/cloudflare"
+	"github.com/athanor-dev/athanor/providers/cloudflare/containers"
 	"github.com/athanor-dev/athanor/providers/cloudflare/d1"
 	"github.com/athanor-dev/athanor/providers/cloudflare/dns"
 	"github.com/athanor-dev/athanor/providers/cloudflare/generic"
@@ -59,7 +60,7 @@ func All() []reconcile.Provider {
 		random.Provider(),
 		terraform.Provider(),
 		aws.Provider(services()...),
-		here.Provider(slices.Concat(d1.Local(), kv.Local(), queues.Local(), r2.Local(), workers.Local(), workflows.Local())...),
+		here.Provider(slices.Concat(containers.Local(), d1.Local(), kv.Local(), queues.Local(), r2.Local(), workers.Local(), workflows.Local())...),
 		cloudflare.Provider(ofCloudflare()...),
 	}
 }
@@ -74,8 +75,8 @@ func Constructs() map[string]athanor.Construct {
 // ofCloudflare are the services of Cloudflare.
 func ofCloudflare() []cloudflare.Service {
 	return []cloudflare.Service{
-		d1.Service(), dns.Service(), generic.Service(), hyperdrive.Service(), kv.Service(), queues.Service(), r2.Service(), routes.Service(),
-		rulesets.Service(), tokens.Service(), workers.Service(), workflows.Service(), zones.Service(),
+		containers.Service(), d1.Service(), dns.Service(), generic.Service(), hyperdrive.Service(), kv.Service(), queues.Service(), r2.Service(),
+		routes.Service(), rulesets.Service(), tokens.Service(), workers.Service(), workflows.Service(), zones.Service(),
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/athanor-dev/athanor"
+	"github.com/athanor-dev/athanor/providers/cloudflare/containers"
 	"github.com/athanor-dev/athanor/providers/cloudflare/d1"
 	"github.com/athanor-dev/athanor/providers/cloudflare/dns"
 	"github.com/athanor-dev/athanor/providers/cloudflare/hyperdrive"
@@ -125,6 +126,15 @@ func worker(s *athanor.Stack) error {
 func workerDomain(s *athanor.Stack) error {
 	// shop is a Worker of another stack. A Worker of this one has its names in its own prop, Domains.
 	routes.NewDomain(s, "site", routes.DomainProps{Hostname: "app.shop.example", Script: "shop"})
+	return nil
+}
+
+func container(s *athanor.Stack) error {
+	api := workers.NewWorker(s, "web", workers.WorkerProps{
+		Code: workers.Bundle("room.js"), CompatibilityDate: "2026-01-31",
+		DurableObjects: map[string]workers.DurableObject{"Room": {Container: true}}, Env: workers.Env{"ROOM": workers.Binding{DurableObject: "Room"}},
+	})
+	containers.NewContainer(s, "room", containers.ContainerProps{Script: api.Name, Class: "Room", Image: "docker.io/library/nginx:1.29"})
 	return nil
 }
 

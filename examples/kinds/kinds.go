@@ -53,6 +53,7 @@ func Examples() []Example {
 		{"aws.sqs.Queue", queue},
 		{"aws.ssm.Parameter", parameter},
 		{"cloudflare.APIToken", apiToken},
+		{"cloudflare.Container", container},
 		{"cloudflare.D1Database", d1Database},
 		{"cloudflare.DNSRecord", dnsRecord},
 		{"cloudflare.Hyperdrive", hyperdriveConfig},

@@ -87,6 +87,12 @@ var codes = map[string]map[reconcile.Class][]int64{
 		reconcile.Exists:  {1061},
 		reconcile.Invalid: {1002, 1052, 1099, 1116},
 	},
+	// 1000 is a class that is not there, and 1607 one that no Worker says has a container; 1608 is a class that has one already.
+	"Containers": {
+		reconcile.Absent:  {1609},
+		reconcile.Exists:  {1608},
+		reconcile.Invalid: {1000, 1607},
+	},
 	"Workflows": {
 		reconcile.Absent:  {10200},
 		reconcile.Invalid: {10002},

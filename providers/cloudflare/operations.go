@@ -148,6 +148,14 @@ var operations = []string{
 	"Rulesets.PatchRuleForAccount PATCH /accounts/*/rulesets/*/rules/*",
 	"Rulesets.DeleteRuleForAccount DELETE /accounts/*/rulesets/*/rules/*",
 
+	"Containers.ListContainerApplications GET /accounts/*/containers/applications",
+	"Containers.CreateContainerApplication POST /accounts/*/containers/applications",
+	"Containers.GetContainerApplication GET /accounts/*/containers/applications/*",
+	"Containers.UpdateContainerApplication PATCH /accounts/*/containers/applications/*",
+	"Containers.DeleteContainerApplication DELETE /accounts/*/containers/applications/*",
+	"Containers.CreateContainerApplicationRollout POST /accounts/*/containers/applications/*/rollouts",
+	"Containers.CreateContainerRegistryCredentials POST /accounts/*/containers/registries/*/credentials",
+
 	"Workflows.ListWorkflows GET /accounts/*/workflows",
 	"Workflows.GetWorkflow GET /accounts/*/workflows/*",
 	"Workflows.PutWorkflow PUT /accounts/*/workflows/*",

@@ -294,6 +294,7 @@ func (r *reader) durable(c *from.Fields) {
 		}
 		f.Done()
 	}
+	r.containers(c, classes)
 	r.set("durableObjects", classes)
 	objects := c.Object("durable_objects")
 	if objects == nil {

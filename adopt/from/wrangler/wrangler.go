@@ -51,7 +51,7 @@ func (Source) Read(f from.File) ([]from.Stack, error) {
 	}
 	top := maps.Clone(doc)
 	delete(top, "env")
-	first := read(f, "", top, name)
+	first := read(f, "", top, names{worker: name, top: name})
 	first.Name = stackName
 	if v, set := doc["env"]; set && environments == nil && v != nil {
 		first.Notes = append(first.Notes, from.Note{Field: "env", Outcome: from.Unsupported, Text: "want an object"})
@@ -65,7 +65,7 @@ func (Source) Read(f from.File) ([]from.Stack, error) {
 			continue
 		}
 		merged, inherited := effective(top, own)
-		s := read(f, from.NewFields("env", nil, nil).At(env), merged, named(name, env, own))
+		s := read(f, from.NewFields("env", nil, nil).At(env), merged, names{named(name, env, own), name, env})
 		s.Name, s.Environment, s.Stage = stackName, env, stages.Make(env, "stage")
 		s.Notes = slices.DeleteFunc(s.Notes, func(n from.Note) bool { // they stand in those of the first
 			return inherited[strings.TrimPrefix(strings.TrimPrefix(n.Field, from.NewFields("env", nil, nil).At(env)), ".")]
@@ -74,6 +74,9 @@ func (Source) Read(f from.File) ([]from.Stack, error) {
 	}
 	return all, nil
 }
+
+// names are what a configuration and its environment are called.
+type names struct{ worker, top, env string }
 
 // named is the name of an environment's Worker.
 func named(name, env string, own map[string]any) string {
@@ -116,14 +119,16 @@ type reader struct {
 	addresses from.Addresses
 	worker    from.Ref // its name
 	name      string
+	names     names
 	props     map[string]any
 	env       map[string]any
 	queues    map[string]string // addresses by name
 	more      []from.Resource
 }
 
-func read(f from.File, at string, doc map[string]any, name string) from.Stack {
-	r := &reader{file: f, name: name, props: map[string]any{"name": name}, env: map[string]any{}, queues: map[string]string{}}
+func read(f from.File, at string, doc map[string]any, names names) from.Stack {
+	name := names.worker
+	r := &reader{file: f, name: name, names: names, props: map[string]any{"name": name}, env: map[string]any{}, queues: map[string]string{}}
 	address := r.addresses.Make(name, "worker")
 	r.worker = from.Ref{Address: address, Attribute: "name"}
 	c := from.NewFields(at, doc, &r.Notes)
@@ -335,8 +340,7 @@ func (r *reader) settings(c *from.Fields) {
 	c.Skip("first_party_worker", from.Needless, "it is Cloudflare's own")
 	c.Skip("keep_vars", from.Unsupported, "what the stack does not declare goes, but secrets: declare variables, or name them in ignoreChanges")
 	c.Skip("compliance_region", from.Unsupported, "set providers.cloudflare.endpoint")
-	c.Skip("containers", from.Unsupported, "containers are not managed")
-	c.Skip("cloudchamber", from.Unsupported, "containers are not managed")
+	c.Skip("cloudchamber", from.Unsupported, "it is for commands of wrangler alone")
 	c.Skip("logfwdr", from.Unsupported, "it is Cloudflare's own")
 	c.Skip("unsafe", from.Unsupported, "athanor has no way around its checks")
 	c.Skip("unsafe_hello_world", from.Unsupported, "it is Cloudflare's own")

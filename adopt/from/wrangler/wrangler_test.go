@@ -234,6 +234,54 @@ resources:
 	}
 }
 
+// TestContainers: a container is declared beside its class, by the name that wrangler gives it.
+func TestContainers(t *testing.T) {
+	stacks := read(t, "wrangler.jsonc", `{"name": "Shop", "main": "a.js", "compatibility_date": "2026-01-31",
+		"durable_objects": {"bindings": [{"name": "ROOM", "class_name": "Room"}]}, "migrations": [{"tag": "1", "new_sqlite_classes": ["Room"]}],
+		"containers": [{"class_name": "Room", "image": "docker.io/acme/room:1.2", "max_instances": 5, "instance_type": "dev",
+			"rollout_step_percentage": 25, "rollout_kind": "full_manual", "rollout_active_grace_period": 300,
+			"constraints": {"regions": ["weur"], "tier": 1}, "wrangler_ssh": {"enabled": true, "port": 2222},
+			"authorized_keys": [{"name": "me", "public_key": "ssh-ed25519 A"}]}],
+		"env": {"prod": {"containers": [{"class_name": "Room", "image": "./Dockerfile", "instance_type": {"vcpu": 0.5, "memory_mib": 512, "disk_mb": 3000}}]}}}`)
+	have := text(t, stacks[0])
+	want := `  room:
+    kind: cloudflare.Container
+    props:
+      authorizedKeys:
+        - name: me
+          publicKey: ssh-ed25519 A
+      class: Room
+      gracePeriod: 300s
+      image: docker.io/acme/room:1.2
+      instanceType: lite
+      maxInstances: 5
+      name: shop-room
+      placement:
+        regions:
+          - WEUR
+        tiers:
+          - 1
+      rollout:
+        mode: manual
+        steps:
+          - 25
+          - 50
+          - 75
+          - 100
+      script: ${shop.name}
+      ssh:
+        port: 2222
+`
+	if !strings.HasSuffix(have, want) || !strings.Contains(have, "        Room:\n          container: true\n") {
+		t.Errorf("have\n%s\nwant it to end\n%s", have, want)
+	}
+	prod := stacks[1].Resources[1].Props
+	push, _ := prod["push"].(map[string]any)
+	if prod["name"] != "shop-room-prod" || push["layout"] != from.Path("image.tar") || prod["image"] != nil || prod["resources"].(map[string]any)["memory"] != "512MiB" {
+		t.Errorf("%v", prod)
+	}
+}
+
 // TestTOML: the same configuration as TOML is the same stack.
 func TestTOML(t *testing.T) {
 	toml := `

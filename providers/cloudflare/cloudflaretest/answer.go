@@ -103,7 +103,7 @@ var belongs = map[string]bool{
 // missing are the answers of the services about an object that does not exist.
 var missing = map[string]func() *failure{
 	"KV": noNamespace, "DNS": noRecord, "Queues": noQueue, "R2": noBucket, "D1": noDatabase, "Workers": noWorker,
-	"Rulesets": noRuleset, "Zones": noZone, "Hyperdrive": noDrive, "Workflows": noFlow, "Accounts": noToken, "User": noUserToken,
+	"Rulesets": noRuleset, "Zones": noZone, "Hyperdrive": noDrive, "Workflows": noFlow, "Containers": noApp, "Accounts": noToken, "User": noUserToken,
 }
 
 // paged is the page of a listing that a request asks for.

@@ -49,7 +49,11 @@ func (c *catalog) declared(service string, code int) bool {
 			}
 		}
 	}
-	return false
+	if c.others == nil {
+		return false
+	}
+	others, err := c.others()
+	return err == nil && others.declared(service, code)
 }
 
 // Settings are the ids of all settings of zones that are described.

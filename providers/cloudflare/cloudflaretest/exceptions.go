@@ -86,7 +86,15 @@ var amendments = map[string]func(schema map[string]any){
 	// The body is a form, whose parts are named by hashes.
 	"workers.CreateAssetUpload": func(schema map[string]any) { optional(schema, "body") },
 	// A binding that stays is sent by its name and type alone, as wrangler does (its secret/index.ts).
-	"workers.PatchScriptScriptAndVersionSetting": bindingsStay,
+	"workers.PatchScriptScriptAndVersionSetting":          bindingsStay,
+	"containers.CreateContainerApplication":               wranglerContainer,
+	"containers.CreateContainerApplication answer":        wranglerContainer,
+	"containers.ListContainerApplications answer":         wranglerContainer,
+	"containers.GetContainerApplication answer":           wranglerContainer,
+	"containers.UpdateContainerApplication":               wranglerContainer,
+	"containers.UpdateContainerApplication answer":        wranglerContainer,
+	"containers.CreateContainerApplicationRollout":        wranglerContainer,
+	"containers.CreateContainerApplicationRollout answer": wranglerContainer,
 	"hyperdrive.ListConfigs answer": func(schema map[string]any) {
 		schema["properties"].(map[string]any)["result_info"] = map[string]any{"type": "object"}
 	},
@@ -158,6 +166,32 @@ func wranglerUpload(schema map[string]any) {
 	variants(metadata, "d1", func(variant map[string]any) { optional(variant, "database_id") })
 	variants(metadata, "queue", func(variant map[string]any) { loosen(variant, "delivery_delay") })
 	variants(metadata, "service", func(variant map[string]any) { loosen(variant, "props", "cross_account_grant") })
+}
+
+// wranglerContainer lets in what wrangler sends and reads of containers (containerConfigToCreateRequest and configRolloutStepsToAPI of its
+// containers/deploy.ts), and the descriptions leave out: memory and disk as numbers, more of where instances run, keys, and steps of a rollout.
+func wranglerContainer(schema map[string]any) {
+	properties, _ := schema["properties"].(map[string]any)
+	has := func(name string) bool { return properties[name] != nil }
+	switch {
+	case has("image"):
+		loosen(schema, "vcpu", "memory", "memory_mib", "disk", "wrangler_ssh", "authorized_keys", "trusted_user_ca_keys")
+	case has("size"):
+		loosen(schema, "size_mb")
+		optional(schema, "size")
+	case has("tier"):
+		loosen(schema, "tiers", "regions", "cities")
+	case has("target_configuration"):
+		loosen(schema, "steps")
+		optional(schema, "step_percentage")
+		properties["kind"] = map[string]any{"enum": []any{"full_auto", "full_manual"}}
+	}
+	if has("max_instances") {
+		loosen(schema, "rollout_active_grace_period")
+	}
+	for _, inner := range inside(schema) {
+		wranglerContainer(inner)
+	}
 }
 
 // bindingsStay lets bindings be told by name and type alone.

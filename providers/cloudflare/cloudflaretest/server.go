@@ -76,7 +76,7 @@ type Reporter interface {
 
 // serve starts a server, at a port of its own where there is no listener.
 func serve(c *catalog, listener net.Listener, report Reporter) *Server {
-	w := &world{report: report, catalog: c, handlers: all(), token: newToken(), accounts: map[string]string{}, files: map[string]asset{}, tailMade: make(chan struct{})}
+	w := &world{report: report, catalog: c, handlers: all(), token: newToken(), accounts: map[string]string{}, files: map[string]asset{}, tailMade: make(chan struct{}), images: newImages()}
 	account := hexID(16)
 	w.accounts[account] = "Example"
 	w.subdomains = map[string]string{account: "example"}
@@ -84,13 +84,14 @@ func serve(c *catalog, listener net.Listener, report Reporter) *Server {
 	routes := http.NewServeMux()
 	routes.Handle("/", proxy)
 	routes.HandleFunc(tailPath, w.serveTail)
+	routes.Handle("/v2/", w.images)
 	front := httptest.NewUnstartedServer(routes)
 	if listener != nil {
 		_ = front.Listener.Close()
 		front.Listener = listener
 	}
 	front.Start()
-	w.url = front.URL
+	w.url, w.images.host = front.URL, front.Listener.Addr().String()
 	return &Server{
 		Proxy: proxy, URL: front.URL + prefix, Account: account, AccountName: "Example", Token: w.token, world: w,
 		close: func() {

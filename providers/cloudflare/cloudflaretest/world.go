@@ -55,6 +55,8 @@ type world struct {
 	rulesets []*ruleset
 	drives   []*drive
 	flows    []*flow
+	apps     []*app
+	images   *images
 	tokens   []*token
 
 	shelves shelves // of operations without handlers
@@ -85,7 +87,7 @@ var all = sync.OnceValue(func() map[string]handler {
 	for _, service := range []map[string]handler{
 		accountHandlers, recordHandlers, keyValueHandlers, queueHandlers, bucketHandlers, databaseHandlers,
 		workerHandlers, versionHandlers, settingHandlers, triggerHandlers, assetHandlers, tailHandlers, referenceHandlers,
-		rulesetHandlers(), driveHandlers, flowHandlers, tokenHandlers, tunnelHandlers,
+		rulesetHandlers(), driveHandlers, flowHandlers, containerHandlers, tokenHandlers, tunnelHandlers,
 	} {
 		maps.Copy(m, service)
 	}
@@ -195,7 +197,7 @@ func (w *world) done(op *operation, do handler, in request) wiretest.Answer {
 		if told.service == "" {
 			told.service = op.Service
 		}
-		if !w.catalog.declares(&told) {
+		if !w.catalog.of(op).declares(&told) {
 			w.wrong("%s answers an error that it does not declare: %v", op, f)
 		}
 		return refused(f)

@@ -12,6 +12,7 @@ import (
 	fromwrangler "github.com/athanor-dev/athanor/adopt/from/wrangler"
 	"github.com/athanor-dev/athanor/engine"
 	"github.com/athanor-dev/athanor/providers/cloudflare"
+	"github.com/athanor-dev/athanor/providers/cloudflare/containers"
 	"github.com/athanor-dev/athanor/providers/cloudflare/d1"
 	"github.com/athanor-dev/athanor/providers/cloudflare/kv"
 	"github.com/athanor-dev/athanor/providers/cloudflare/queues"
@@ -79,7 +80,9 @@ func newAdopting(t *testing.T, dir string) *adopting {
 // adoptingOf is an engine that adopts what a graph declares.
 func adoptingOf(t *testing.T, g *engine.Graph) *adopting {
 	t.Helper()
-	catalog, err := reconcile.NewCatalog(cloudflare.Provider(d1.Service(), kv.Service(), queues.Service(), r2.Service(), workers.Service(), workflows.Service()))
+	catalog, err := reconcile.NewCatalog(cloudflare.Provider(
+		containers.Service(), d1.Service(), kv.Service(), queues.Service(), r2.Service(), workers.Service(), workflows.Service(),
+	))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -122,8 +122,31 @@ func compareClasses(d *kind.Diff[liveWorker], want WorkerProps, live liveWorker,
 				w.KeyValue = h.KeyValue
 			}
 		}
-		reconcile.Value(d, tree.Path("durableObjects").Key(name), w, h, set)
+		at := tree.Path("durableObjects").Key(name)
+		reconcile.Value(d, at, w, h, set)
+		if w != nil {
+			reconcile.Written(d, at.Key("container"), contained(want, name), set)
+		}
 	}
+}
+
+// contained is what an upload says of a class with a container, "" of another one.
+func contained(want WorkerProps, name string) string {
+	if want.DurableObjects[name].Container {
+		return name
+	}
+	return ""
+}
+
+// containers are the classes that have containers, as an upload names them.
+func containers(want WorkerProps) []any {
+	var all []any
+	for _, name := range sortedKeys(want.DurableObjects) {
+		if want.DurableObjects[name].Container {
+			all = append(all, map[string]any{"class_name": name})
+		}
+	}
+	return all
 }
 
 // dropped tells what becomes of classes that are declared no longer, "" when there are none.

@@ -68,3 +68,43 @@ func TestClasses(t *testing.T) {
 		t.Errorf("after the deletion: %s", have)
 	}
 }
+
+// TestContainerClass: an upload names the classes that have containers. Nothing shows that again, so that it is noted, uploaded once more
+// where it changes, and kept by changes of other things.
+func TestContainerClass(t *testing.T) {
+	t.Parallel()
+	l := begin(t)
+	declared := func(room obj, more obj) obj {
+		p := obj{
+			"code":              obj{"script": "export class Room {} export default { fetch() { return new Response('ok') } }"},
+			"compatibilityDate": date, "durableObjects": obj{"Room": room},
+		}
+		return with(p, more)
+	}
+	named := func() any {
+		all := l.Uploads(l.out.Identity)
+		return all[len(all)-1].Metadata["containers"]
+	}
+	l.to(declared(obj{}, nil))
+	if have := named(); have != nil {
+		t.Errorf("a class without a container: %v", have)
+	}
+	l.wrote("a class with a container beside it", l.to(declared(obj{}, obj{
+		"durableObjects": obj{"Room": obj{}, "Hall": obj{"container": true}},
+		"code":           obj{"script": "export class Room {} export class Hall {} export default { fetch() { return new Response('ok') } }"},
+	})), "PutScript")
+	l.to(declared(obj{}, obj{"deletedClasses": list{"Hall"}}))
+	l.wrote("a class with a container", l.to(declared(obj{"container": true}, nil)), "PutScript")
+	if have := fmt.Sprint(named()); have != "[map[class_name:Room]]" {
+		t.Errorf("with a container: %s", have)
+	}
+	l.wrote("nothing", l.to(declared(obj{"container": true}, nil)))
+	l.wrote("a variable", l.to(declared(obj{"container": true}, obj{"env": obj{"A": "b"}})), "PatchScriptScriptAndVersionSetting")
+	if have := fmt.Sprint(named()); have != "[map[class_name:Room]]" {
+		t.Errorf("after another change: %s", have)
+	}
+	l.wrote("a class without one", l.to(declared(obj{}, obj{"env": obj{"A": "b"}})), "PutScript")
+	if have := named(); have != nil {
+		t.Errorf("without one again: %v", have)
+	}
+}

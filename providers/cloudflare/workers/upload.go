@@ -225,6 +225,9 @@ func (w write) metadata(ctx context.Context, live bool) (kind.Document, error) {
 	if migrations != nil {
 		m["migrations"] = migrations
 	}
+	if all := containers(w.want); all != nil {
+		m["containers"] = all
+	}
 	return m, w.addAssets(ctx, m)
 }
 

@@ -20,8 +20,8 @@ var workerTable = kind.TableOf[WorkerProps](codecs()...)
 var workerKind = &kind.Kind[WorkerProps, liveWorker, Worker]{
 	Type: workerType,
 	Doc: "A Worker of Cloudflare: its code, static assets, environment, classes of Durable Objects, and what calls it: " +
-		"crons, workers.dev, domains and routes. It is managed whole: what it has and nobody declares is removed. Containers, " +
-		"the cache of versions, and secrets that others give to it are not left in place. Its owner tag stands in " +
+		"crons, workers.dev, domains and routes. It is managed whole: what it has and nobody declares is removed. The " +
+		"cache of versions, and secrets that others give to it are not left in place. Its owner tag stands in " +
 		"its tags, and a digest of code and assets in the tag of each version.",
 
 	Observe:    observeWorker,

@@ -83,6 +83,9 @@ type DurableObject struct {
 	// A Worker of the same program that declares the class no longer needs this one in its dependsOn. Default: none, this
 	// one.
 	From Name
+	// Container says that each object has a container beside it, which a cloudflare.Container of the class declares. Nothing tells whether a
+	// Worker says so: what was written last is compared. Default: false.
+	Container bool
 	// KeyValue stores the objects without SQLite, which Cloudflare offers no longer for new accounts. It counts when the
 	// class is made; after that it is not managed. Default: false.
 	KeyValue bool

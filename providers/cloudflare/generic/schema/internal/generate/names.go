@@ -106,6 +106,7 @@ var ids = map[string]string{
 // reasons say why a type is not served by the generic kind.
 var reasons = map[string]string{
 	"cloudflare.accounts.Token":                                   own("APIToken"),
+	"cloudflare.containers.Application":                           own("Container"),
 	"cloudflare.d1.Database":                                      own("D1Database"),
 	"cloudflare.dns.Record":                                       own("DNSRecord"),
 	"cloudflare.hyperdrive.Config":                                own("Hyperdrive"),
