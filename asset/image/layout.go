@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync"
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 
@@ -133,7 +134,9 @@ func (l layout) read(d v1.Descriptor) ([]byte, error) {
 }
 
 // ofLayout are the files that an archive of a layout is read for. All others are left out, such as those of docker load.
-var ofLayout = regexp.MustCompile(`^(index\.json|oci-layout|blobs/sha256/[0-9a-f]{64})$`)
+var ofLayout = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^(index\.json|oci-layout|blobs/sha256/[0-9a-f]{64})$`)
+})
 
 // unpack lays an archive into the cache, unless it is there, and returns the folder.
 func unpack(ctx context.Context, work reconcile.Workspace, path string, from io.Reader) (_ string, err error) {
@@ -164,7 +167,7 @@ func unpack(ctx context.Context, work reconcile.Workspace, path string, from io.
 		if err != nil {
 			return "", &Error{path, "neither a folder nor an archive by tar: " + err.Error()}
 		}
-		if name := strings.TrimPrefix(entry.Name, "./"); entry.Typeflag == tar.TypeReg && ofLayout.MatchString(name) {
+		if name := strings.TrimPrefix(entry.Name, "./"); entry.Typeflag == tar.TypeReg && ofLayout().MatchString(name) {
 			if err := unpackFile(filepath.Join(aside, filepath.FromSlash(name)), entries); err != nil {
 				return "", err
 			}
