@@ -152,6 +152,8 @@ type Repository struct {
 	Name string
 	// User and Password sign in at the registry; without a user nobody does. Neither is in any error.
 	User, Password string
+	// Transport reaches the registry. Nil: one that ends attempts during which nothing moves.
+	Transport http.RoundTripper
 	// Insecure registries are asked without encryption. Those of this machine always are.
 	Insecure bool
 }
@@ -169,11 +171,18 @@ func (r Repository) writing(ctx context.Context) []remote.Option {
 	if r.User != "" {
 		auth = &authn.Basic{Username: r.User, Password: r.Password}
 	}
-	return []remote.Option{remote.WithContext(ctx), remote.WithTransport(connect()), remote.WithAuth(auth)}
+	transport := r.Transport
+	if transport == nil {
+		transport = connect()
+	}
+	return []remote.Option{
+		remote.WithContext(ctx), remote.WithTransport(transport), remote.WithAuth(auth), remote.WithRetryBackoff(remote.Backoff{Steps: 1}),
+	}
 }
 
 // Upload uploads what the manifest of an image names and the repository lacks: the layers and the configuration. The image is
-// none yet: its manifest is not uploaded. An upload that was cut is done again, and takes up nothing that it left.
+// none yet: its manifest is not uploaded. Nothing is tried twice: who calls goes by the class of an error, and the next upload does not repeat
+// what this one has done.
 func Upload(ctx context.Context, made reconcile.Asset, to Repository) error {
 	image, err := open(ctx, made)
 	if err != nil {

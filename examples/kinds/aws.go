@@ -170,6 +170,16 @@ func table(s *athanor.Stack) error {
 	return nil
 }
 
+func image(s *athanor.Stack) error {
+	images := ecr.NewRepository(s, "images", ecr.RepositoryProps{})
+	hello := ecr.NewImage(s, "hello", ecr.ImageProps{
+		Repository: images.Name, Source: ecr.ImageSource{Go: "./hello", User: "65532"}, Architecture: new("arm64"), Tags: []string{"latest"},
+	})
+	r := iam.NewRole(s, "role", iam.RoleProps{TrustPolicy: byLambda()})
+	lambda.NewFunction(s, "web", lambda.FunctionProps{Code: lambda.Image(hello.URI), Architecture: new("arm64"), Role: r.ARN})
+	return nil
+}
+
 func repository(s *athanor.Stack) error {
 	ecr.NewRepository(s, "images", ecr.RepositoryProps{
 		TagMutability: new("IMMUTABLE"),

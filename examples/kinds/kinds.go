@@ -26,6 +26,7 @@ func Examples() []Example {
 		{"aws.cognito.UserPool", userPool},
 		{"aws.cognito.UserPoolClient", userPoolClient},
 		{"aws.dynamodb.Table", table},
+		{"aws.ecr.Image", image},
 		{"aws.ecr.Repository", repository},
 		{"aws.ecs.Cluster", cluster},
 		{"aws.ecs.Service", service},

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
@@ -56,6 +57,7 @@ var checks = []struct {
 // changes are what an update changes of each kind. Kinds with the prop tags that are not named here get a tag.
 var changes = map[string]map[string]any{
 	"aws.cloudfront.OriginAccessControl": {"description": "reads another site"},
+	"aws.ecr.Image":                      {"tags": []any{"stable"}},
 	"aws.cognito.UserPoolClient":         {"refreshTokenValidity": "72h"},
 	"aws.lambda.Alias":                   {"description": "what customers call"},
 	"aws.lambda.EventSourceMapping":      {"batchSize": int64(7)},
@@ -76,6 +78,7 @@ var lacks = map[s3test.Kind]map[string]map[string]string{
 		"aws.cognito.UserPoolClient": {
 			"found without state": "it has no TagResource of user pools, which its pool is found by", "deleted outside": "it has no TagResource of user pools, which its pool is found by",
 		},
+		"aws.ecr.Image":               nothing(noRegistry),
 		"aws.cloudfront.Distribution": nothing("it makes origins in buckets without an identity to servers, and forgets what controls their access"),
 		"aws.ecs.Service":             nothing("it starts no tasks, wants security groups, and forgets what is set of deployments"),
 		"aws.lambda.Alias":            nothing("it has no provisioned concurrency"),
@@ -83,9 +86,12 @@ var lacks = map[s3test.Kind]map[string]map[string]string{
 	s3test.Ministack: {
 		"aws.Website":              {"found without state": noCertificates, "deleted outside": noCertificates},
 		"aws.acm.Certificate":      {"found without state": noCertificates, "deleted outside": noCertificates},
+		"aws.ecr.Image":            nothing(noRegistry),
 		"aws.apigatewayv2.HTTPAPI": untagged("TagResource of an API succeeds, and changes no tag that GetApi shows"),
 	},
 }
+
+const noRegistry = "its registry is the one of AWS, which takes no layers of an emulator's repositories"
 
 const noCertificates = "GetResources of the tagging service shows no certificates, which are found by their tags alone"
 
@@ -265,7 +271,7 @@ func (l *trial) connect() error {
 		Region: "us-east-1", BaseEndpoint: &l.origin, Credentials: credentials.NewStaticCredentialsProvider(l.account, "secret", ""),
 		Retryer: func() sdk.Retryer { return sdk.NopRetryer{} },
 		// A connection that waits for a next request would hold the clock of the bubble.
-		HTTPClient: &http.Client{Transport: &http.Transport{DisableKeepAlives: true}},
+		HTTPClient: &http.Client{Transport: emulated{l.origin, &http.Transport{DisableKeepAlives: true}}},
 	}).AtAnyRate()
 	var all []reconcile.Provider
 	for _, p := range providers.All() {
@@ -277,6 +283,20 @@ func (l *trial) connect() error {
 	catalog, err := reconcile.NewCatalog(all...)
 	l.engine.Catalog = catalog
 	return err
+}
+
+// emulated is the way to an emulator, and to no server of AWS: an emulator names the registry of AWS.
+type emulated struct {
+	origin string
+	next   http.RoundTripper
+}
+
+// RoundTrip makes a request of the emulator.
+func (e emulated) RoundTrip(r *http.Request) (*http.Response, error) {
+	if r.URL.Scheme+"://"+r.URL.Host != e.origin {
+		return nil, &net.DNSError{Err: "no server of AWS is reached in tests", Name: r.URL.Host, IsNotFound: true}
+	}
+	return e.next.RoundTrip(r)
 }
 
 func (l *trial) plan(change bool) (*engine.Plan, error) {

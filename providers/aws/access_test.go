@@ -83,6 +83,7 @@ var spare = map[string]string{
 	"cloudfront:GetInvalidation":          "content is being removed from caches",
 	"acm:ListCertificates":                "a record is removed", "acm:ListTagsForCertificate": "the tagging service is behind",
 	"cognito-idp:ListUserPools": "a pool is searched for by its name", "cognito-idp:ListUserPoolClients": "a client is searched for by its name",
+	"ecr:BatchDeleteImage": "an image loses a tag", "ecr:BatchGetImage": "an image gets a tag", "ecr:ListImages": "a repository is deleted without permission to delete images",
 	"cognito-idp:ListUsers": "a pool is deleted without permission to delete users",
 	"ecs:ListServices":      "a service is searched for in all clusters", "ecs:ListTasks": "tasks of a deployment have failed", "ecs:DescribeTasks": "tasks of a deployment have failed",
 	"lambda:DeleteFunction": "older versions of a function go", "iam:DeleteRolePolicy": "a role loses a policy", "iam:DetachRolePolicy": "a role loses a policy",
@@ -95,7 +96,7 @@ var lists = map[string]bool{"ecr:DescribeRepositories": true}
 // Nothing is refused, and no policy has an action that is not asked for.
 func TestExactlyThePolicy(t *testing.T) {
 	t.Setenv("WORD_OF_TEST", "a word that nobody knows")
-	for name, program := range map[string]func(string) athanor.Program{"every kind": every, "dependent": dependent, "protected": protected, "scheduled": scheduled, "retagged": retagged, "content": content, "published": published, "signed in": signedIn, "tasks": tasks} {
+	for name, program := range map[string]func(string) athanor.Program{"every kind": every, "dependent": dependent, "protected": protected, "scheduled": scheduled, "retagged": retagged, "content": content, "published": published, "signed in": signedIn, "tasks": tasks, "pushed": pushed} {
 		t.Run(name, func(t *testing.T) {
 			server, documented := awstest.Start, awstest.Documented{Latency: 50 * time.Millisecond}
 			if name == "tasks" { // of which moto makes no deployments

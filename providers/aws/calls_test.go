@@ -100,6 +100,13 @@ func TestCallsAreFew(t *testing.T) {
 			dynamodb.NewTable(s, a, dynamodb.TableProps{PartitionKey: "id"}, athanor.AllowDelete())
 		}), 4*few + 5, 20*few + 20},
 		"repositories": {each(few, func(s *athanor.Stack, a string) { ecr.NewRepository(s, a, ecr.RepositoryProps{}) }), 3*few + 5, 17*few + 20},
+		// The repository is read by three calls, and each image by one. Without permission to delete what is in the repository, it is listed.
+		"images": {func(s *athanor.Stack) error {
+			images := ecr.NewRepository(s, "images", ecr.RepositoryProps{})
+			return each(few, func(s *athanor.Stack, a string) {
+				ecr.NewImage(s, a, ecr.ImageProps{Repository: images.Name, Source: ecr.ImageSource{Layout: "first"}})
+			})(s)
+		}, few + 5, 5*few + 20},
 		"machines": {each(few, func(s *athanor.Stack, a string) {
 			sfn.NewStateMachine(s, a, sfn.StateMachineProps{Role: role, Definition: pass})
 		}), 2*few + 5, 6*few + 20},

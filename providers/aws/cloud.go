@@ -191,6 +191,19 @@ func sameOrigin(req *http.Request, via []*http.Request) error {
 	return nil
 }
 
+// Transport returns how servers of AWS are reached, for what is no call of a service, such as the layers of images.
+func Transport(cloud reconcile.Cloud) (http.RoundTripper, error) {
+	c, ok := cloud.(*Cloud)
+	if !ok {
+		return nil, fmt.Errorf("%T is no location in AWS", cloud)
+	}
+	cfg, err := c.Config()
+	if err != nil {
+		return nil, err
+	}
+	return tripper{cfg.HTTPClient}, nil
+}
+
 type (
 	tripper struct{ sdk.HTTPClient }
 	doer    struct{ http.RoundTripper }

@@ -16,7 +16,7 @@ var codes = map[reconcile.Class][]string{
 		"ParameterNotFound", "InvalidResourceId",
 		"PolicyNotFoundException", "TableNotFoundException", "ProvisionedConcurrencyConfigNotFoundException",
 		"NoSuchHostedZone",
-		"RepositoryNotFoundException", "RepositoryPolicyNotFoundException", "LifecyclePolicyNotFoundException",
+		"RepositoryNotFoundException", "RepositoryPolicyNotFoundException", "LifecyclePolicyNotFoundException", "ImageNotFoundException",
 		"StateMachineDoesNotExist",
 		"NoSuchDistribution", "NoSuchOriginAccessControl", "NoSuchInvalidation", "NoSuchResource",
 		"ClusterNotFoundException", "ServiceNotFoundException", "ServiceNotActiveException",
@@ -26,7 +26,7 @@ var codes = map[reconcile.Class][]string{
 		"QueueNameExists", "QueueAlreadyExists", "AWS.SimpleQueueService.QueueNameExists",
 		"AlreadyExists", "BucketAlreadyOwnedByYou", "PreconditionFailed", "EntityAlreadyExists", "ResourceAlreadyExistsException", "AlreadyExistsException",
 		"ParameterAlreadyExists", "ResourceExistsException", "HostedZoneAlreadyExists",
-		"RepositoryAlreadyExistsException", "StateMachineAlreadyExists",
+		"RepositoryAlreadyExistsException", "ImageAlreadyExistsException", "ImageTagAlreadyExistsException", "StateMachineAlreadyExists",
 		"DistributionAlreadyExists", "OriginAccessControlAlreadyExists",
 	},
 	reconcile.Conflict: {
@@ -64,6 +64,7 @@ var codes = map[reconcile.Class][]string{
 		"ServiceTimeout", "ServiceFailure",
 		"NoSuchChange",
 		"ServerException", "InternalServerException",
+		"LayersNotFoundException", // of ECR: an image is pushed again with its layers
 		"KMSInternalException", "DependencyTimeoutException",
 		"InternalErrorException", "ServiceInternalError",
 	},

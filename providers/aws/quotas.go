@@ -29,6 +29,7 @@ func quotas() []quota {
 		keys    = "https://docs.aws.amazon.com/kms/latest/developerguide/requests-per-second.html"
 		certs   = "https://docs.aws.amazon.com/acm/latest/userguide/acm-limits.html"
 		states  = "https://docs.aws.amazon.com/step-functions/latest/dg/limits-overview.html"
+		images  = "https://docs.aws.amazon.com/AmazonECR/latest/userguide/service-quotas.html"
 		tasks   = "https://docs.aws.amazon.com/AmazonECS/latest/APIReference/request-throttling.html"
 		users   = "https://docs.aws.amazon.com/cognito/latest/developerguide/quotas.html#category_operations"
 	)
@@ -47,6 +48,9 @@ func quotas() []quota {
 		single("SFN", states, 1, 200, "TagResource", "UntagResource"),
 		single("SFN", states, 5, 100, "ListStateMachines"),
 		single("SFN", states, 20, 200, "DescribeStateMachine"),
+		single("ECR", images, 10, 0, "PutImage"),
+		single("ECR", images, 500, 0, "GetAuthorizationToken"),
+		single("ECR", images, 2000, 0, "BatchGetImage"),
 		// The quota of one pool: an account has 15 for the reads, and 15 for the others.
 		single("Cognito", users, 5, 0, "CreateUserPoolClient", "DeleteUserPoolClient", "DescribeUserPoolClient", "ListUserPoolClients", "UpdateUserPoolClient"),
 	)

@@ -64,6 +64,9 @@ func inStageOf(t *testing.T, server *awstest.Server, documented awstest.Document
 	played := server.Play(t, documented)
 	dir, cache, today := t.TempDir(), t.TempDir(), time.Now()
 	archive(t, filepath.Join(dir, "code.zip"))
+	for i, name := range []string{"first", "second"} {
+		built(t, filepath.Join(dir, name), int64(i))
+	}
 	key, err := seal.LoadOrMake(t.TempDir(), "shop", "test")
 	if err != nil {
 		t.Fatal(err)

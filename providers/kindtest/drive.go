@@ -120,7 +120,8 @@ func (d *driver) prepare(job *reconcile.Job) error {
 	}
 	space := reconcile.Workspace{Dir: d.w.Dir, Cache: d.cache, Told: func(path string) { told = append(told, path) }}
 	err := d.s.Kind.Prepare(d.t.Context(), job, space)
-	if len(job.Assets) > 0 && len(told) == 0 {
+	isFetched := func(path tree.Path) bool { v, ok := tree.Get(job.Props, path); return ok && !zeroValue(v) }
+	if len(job.Assets) > 0 && len(told) == 0 && !slices.ContainsFunc(slices.Collect(maps.Keys(d.s.Fetched)), isFetched) {
 		d.t.Errorf("it prepares %v and tells of no file that it reads: see Workspace.Reads", slices.Sorted(maps.Keys(job.Assets)))
 	}
 	return err

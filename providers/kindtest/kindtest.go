@@ -80,6 +80,9 @@ type Suite struct {
 	// Unreadable are paths whose values a read does not return, each with the reason: nobody can write down from the
 	// object how it is made there.
 	Unreadable map[tree.Path]string
+	// Fetched are props that name what Prepare fetches from elsewhere than this machine, each with the reason: where one is set, Prepare may tell of no
+	// file that it reads.
+	Fetched map[tree.Path]string
 	// Own are attributes that each making has others of, such as generated names, of a kind that is kept in the record
 	// alone: they are left out where two makings are compared.
 	Own []string

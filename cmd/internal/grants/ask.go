@@ -25,7 +25,7 @@ type Kind string
 
 // The kinds of access.
 const (
-	// Endpoint is a server that a provider's calls, with their credentials, are sent to.
+	// Endpoint is a server that a provider's calls, with their credentials, are sent to, or an image whose registry a plan asks.
 	Endpoint Kind = "endpoint"
 	// Store is a state store that is not the stage's own.
 	Store Kind = "store"
@@ -410,16 +410,25 @@ func linkerFlags() []string { return []string{"-s", "-w", "-X", "-buildid"} }
 
 // tools lists the flags that a stack hands to a tool and that may make it run or write something else.
 func (l *list) tools(kind string, props map[string]any, place string) {
-	if kind != "aws.lambda.Function" {
+	at, ok := map[string]tree.Path{"aws.lambda.Function": "code", "aws.ecr.Image": "source"}[kind]
+	if !ok {
 		return
 	}
-	pkg, _ := tree.Get(props, "code.go")
-	if text, _ := pkg.(string); strings.HasPrefix(strings.TrimSpace(text), "-") {
-		l.add(Program, text, place+".code.go")
+	said := func(name string) string {
+		value, _ := tree.Get(props, at.Key(name))
+		text, _ := value.(string)
+		return text
 	}
-	flags, _ := tree.Get(props, "code.ldFlags")
-	if text, _ := flags.(string); text != "" && !harmless(text) {
-		l.add(Program, text, place+".code.ldFlags")
+	if text := said("go"); strings.HasPrefix(strings.TrimSpace(text), "-") {
+		l.add(Program, text, join(place, at.Key("go")))
+	}
+	if text := said("ldFlags"); text != "" && !harmless(text) {
+		l.add(Program, text, join(place, at.Key("ldFlags")))
+	}
+	for _, name := range []string{"base", "from"} { // a plan asks the registry
+		if text := said(name); text != "" && kind == "aws.ecr.Image" {
+			l.add(Endpoint, text, join(place, at.Key(name)))
+		}
 	}
 }
 

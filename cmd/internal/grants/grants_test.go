@@ -134,6 +134,7 @@ func TestAsks(t *testing.T) {
 			{Address: "a/b[c]", Kind: "local.Process", Props: map[string]any{"inputs": []any{"in", "../out", in("own")}, "dir": "/elsewhere"}},
 			{Address: "j", Kind: "x.Y", Props: map[string]any{"t": inner, "u": "before " + url, "n": map[string]any{"l": []any{in("in-list")}}}},
 			{Address: "q", Kind: "AWS::SQS::Queue", Settings: map[string]any{"profile": "mine", "endpoint": "http://e"}},
+			{Address: "w", Kind: "aws.ecr.Image", Props: map[string]any{"source": map[string]any{"go": "./w", "base": "reg.example/base:1", "ldFlags": "-extld=x"}}},
 			{Address: "z", Kind: "other.Kind", Settings: map[string]any{"anything": "x"}},
 			{Address: "f", Kind: "local.File", Props: map[string]any{"path": "f", "source": token.Plain.Ref(token.Ref{Address: "j", Path: "p"})}, Options: graph.Options{Adopt: "/adopted"}},
 		},
@@ -146,7 +147,8 @@ func TestAsks(t *testing.T) {
 	want := []string{
 		"store=in-output@outputs.o", "path=" + filepath.Dir(dir) + "/out@resources.a/b[c].inputs[1]", "path=/elsewhere@resources.a/b[c].dir",
 		"path=/adopted@resources.f.options.adopt", "store=in-list@resources.j.n.l[0]", "store=in-json@resources.j.t.a", "store=in-url@resources.j.u",
-		"endpoint=http://e@resources.q.settings.endpoint", "identity=x@resources.z.settings.anything", "env=B@secrets.b.env", "path=/d@secrets.d.file",
+		"endpoint=http://e@resources.q.settings.endpoint", "endpoint=reg.example/base:1@resources.w.source.base",
+		"program=-extld=x@resources.w.source.ldFlags", "identity=x@resources.z.settings.anything", "env=B@secrets.b.env", "path=/d@secrets.d.file",
 	}
 	slices.Sort(have)
 	slices.Sort(want)

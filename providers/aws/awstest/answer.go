@@ -35,7 +35,7 @@ func throttled(c Call) Answer {
 		return spell(c, failure{status: 400, code: "ThrottledException", message: "Rate exceeded"})
 	case on(c).protocol == query:
 		return spell(c, failure{status: 400, code: "Throttling", message: "Rate exceeded"})
-	case on(c).protocol == restJSON:
+	case on(c).protocol == restJSON, on(c).protocol == registryHTTP:
 		return spell(c, failure{status: 429, code: "TooManyRequestsException", message: "Rate exceeded"})
 	}
 	return spell(c, failure{status: 400, code: "ThrottlingException", message: "Rate exceeded"})
@@ -172,6 +172,8 @@ func spell(c Call, f failure) Answer {
 		return spellObjectStorage(c, f)
 	case query:
 		return spellQuery(c, f)
+	case registryHTTP:
+		return spellRegistry(f)
 	}
 	return spellJSON(c, f)
 }

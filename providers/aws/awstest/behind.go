@@ -53,6 +53,7 @@ type moto struct {
 	account   string
 	transport *http.Transport
 	functions functions
+	layers    http.Handler           // the registry of the account's repositories
 	player    atomic.Pointer[player] // nil: the emulator answers as it is
 	plain     bool                   // it is not moto, and nothing is mended
 
@@ -64,7 +65,7 @@ func newMoto(origin, account string) (*moto, error) {
 	base, err := url.Parse(origin)
 	return &moto{
 		origin: base, account: account, transport: &http.Transport{DisableCompression: true, MaxIdleConnsPerHost: 16},
-		functions: functions{kept: map[string]Fields{}},
+		functions: functions{kept: map[string]Fields{}}, layers: newRegistry(),
 	}, err
 }
 
@@ -108,6 +109,9 @@ func (m *moto) forward(ctx context.Context, r *http.Request, c Call) Answer {
 	if m.plain {
 		return p.send(r, c, r.Method, *r.URL, c.Body)
 	}
+	if on(c).protocol == registryHTTP {
+		return m.registry(ctx, r, c)
+	}
 	switch c.Service {
 	case "apigateway":
 		return p.gateway(r, c)
@@ -115,6 +119,12 @@ func (m *moto) forward(ctx context.Context, r *http.Request, c Call) Answer {
 		return p.lambda(r, c)
 	case "Logs":
 		return p.logGroups(r, c)
+	case "ECR":
+		a := p.send(r, c, r.Method, *r.URL, c.Body)
+		if c.Operation == "GetAuthorizationToken" {
+			a = ownRegistry(r, a)
+		}
+		return a
 	}
 	return p.amend(r, c, p.send(r, c, r.Method, *r.URL, c.Body))
 }

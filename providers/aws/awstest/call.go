@@ -14,6 +14,7 @@ const (
 	restXML
 	jsonRPC
 	query
+	registryHTTP
 )
 
 // onWire is what else is read of a call.
@@ -46,6 +47,10 @@ func classify(r *http.Request, body []byte, fallback string) Call {
 	target := r.Header.Get("X-Amz-Target")
 	on.action = queryAction(r, body)
 	switch {
+	case isRegistry(r):
+		on.protocol = registryHTTP
+		service, c.Region = "ecr", "us-east-1"
+		c.Operation, c.Resource = registryOperation(r)
 	case target != "":
 		on.protocol = jsonRPC
 		_, c.Operation, _ = strings.Cut(target, ".")
@@ -157,7 +162,7 @@ func reads(c Call) bool {
 	case restXML:
 		return c.Operation == "SelectObjectContent" ||
 			(c.Method == http.MethodGet || c.Method == http.MethodHead) && c.Operation != "CreateSession"
-	case restJSON:
+	case restJSON, registryHTTP:
 		return c.Method == http.MethodGet || c.Method == http.MethodHead
 	}
 	if c.Service == "STS" {

@@ -32,6 +32,7 @@ const (
 	keysQuotas    = "https://docs.aws.amazon.com/kms/latest/developerguide/requests-per-second.html"
 	certQuotas    = "https://docs.aws.amazon.com/acm/latest/userguide/acm-limits.html"
 	machineQuotas = "https://docs.aws.amazon.com/step-functions/latest/dg/limits-overview.html"
+	imageQuotas   = "https://docs.aws.amazon.com/AmazonECR/latest/userguide/service-quotas.html"
 	taskQuotas    = "https://docs.aws.amazon.com/AmazonECS/latest/APIReference/request-throttling.html"
 	userQuotas    = "https://docs.aws.amazon.com/cognito/latest/developerguide/quotas.html"
 )
@@ -58,6 +59,11 @@ func PublishedQuotas() []Quota {
 		{"SFN", machineQuotas, 1, 200, "TagResource UntagResource"},
 		{"SFN", machineQuotas, 5, 100, "ListStateMachines"},
 		{"SFN", machineQuotas, 20, 200, "DescribeStateMachine"},
+		{"ECR", imageQuotas, 10, 0, "PutImage"},
+		{"ECR", imageQuotas, 100, 0, "CompleteLayerUpload InitiateLayerUpload"},
+		{"ECR", imageQuotas, 500, 0, "GetAuthorizationToken UploadLayerPart"},
+		{"ECR", imageQuotas, 1000, 0, "BatchCheckLayerAvailability"},
+		{"ECR", imageQuotas, 2000, 0, "BatchGetImage"},
 		{"Cognito", userQuotas, 5, 0, "CreateUserPoolClient DeleteUserPoolClient DescribeUserPoolClient ListUserPoolClients UpdateUserPoolClient"},
 	} {
 		for operation := range strings.FieldsSeq(row.operations) {

@@ -77,7 +77,18 @@ func posted(t *testing.T, cfg aws.Config, signing, version, target string, in st
 
 // reads are one call of each service that publishes quotas, by the name that its calls have there.
 func reads(cfg aws.Config) map[string]func(*testing.T) error {
+	tags := 0
 	return map[string]func(*testing.T) error{
+		"ECR": func(t *testing.T) error { // whose quotas for reads are large
+			const service = "AmazonEC2ContainerRegistry_V20150921."
+			if tags++; tags == 1 {
+				if err := posted(t, cfg, "ecr", "1.1", service+"CreateRepository", `{"repositoryName":"shop"}`); err != nil {
+					return err
+				}
+			}
+			const manifest = `{\"schemaVersion\":2,\"mediaType\":\"application/vnd.oci.image.manifest.v1+json\",\"layers\":[]}`
+			return posted(t, cfg, "ecr", "1.1", service+"PutImage", fmt.Sprintf(`{"repositoryName":"shop","imageTag":"t%d","imageManifest":"%s"}`, tags, manifest))
+		},
 		"Lambda": func(t *testing.T) error {
 			_, err := lambda.NewFromConfig(cfg).ListFunctions(t.Context(), nil)
 			return err
@@ -131,7 +142,7 @@ func reads(cfg aws.Config) map[string]func(*testing.T) error {
 func TestQuotas(t *testing.T) {
 	rate := map[string]int{
 		"Lambda": 15, "Route53": 5, "Logs": 10, "SSM": 40, "apigateway": 40, "Events": 50, "SNS": 30, "SecretsManager": 100,
-		"KMS": 5, "ACM": 8, "SFN": 100, "Cognito": 15, "ECS": 50,
+		"KMS": 5, "ACM": 8, "SFN": 100, "Cognito": 15, "ECR": 10, "ECS": 50,
 	}
 	played(t, awstest.Documented{Quotas: awstest.PublishedQuotas()}, func(t *testing.T, cloud *awstest.Documents) {
 		all := reads(cloud.Observed(t))

@@ -1,7 +1,7 @@
-// Package ecr offers repositories of Amazon Elastic Container Registry, and access to them.
+// Package ecr offers repositories of Amazon Elastic Container Registry, access to them, and images in them.
 //
-// It knows a repository's settings, its policies and whether there are images in it. It does not know how images are built or
-// pushed, nor the registry's own settings (scanning, replication, caches); how calls are made and judged is the business of
+// It knows a repository's settings, its policies and whether there are images in it, and an image's digest and tags. It does not know how
+// images are built, which package image does, nor the registry's own settings (scanning, replication, caches); how calls are made and judged is the business of
 // package aws.
 package ecr
 
@@ -23,7 +23,7 @@ import (
 	"github.com/athanor-dev/athanor/reconcile/tree"
 )
 
-//go:embed repository.go
+//go:embed image.go repository.go
 var source embed.FS
 
 const repositoryType = "aws.ecr.Repository"
@@ -31,7 +31,7 @@ const repositoryType = "aws.ecr.Repository"
 // Service is what this package offers. Repositories through Cloud Control, AWS::ECR::Repository, stay usable.
 func Service() aws.Service {
 	return aws.Service{
-		Kinds: []reconcile.Any{repositoryKind.Erase()},
+		Kinds: []reconcile.Any{imageKind.Erase(), repositoryKind.Erase()},
 		Constructs: map[string]athanor.Construct{
 			repositoryType: aws.Usable((func(Repository, RepositoryProps) Repository)(nil), Repository.Grant, map[string]Access{"pull": Pull, "push": Push}),
 		},
@@ -103,7 +103,7 @@ var repositoryTable = kind.TableOf[RepositoryProps](aws.PolicyCodec(), kind.Code
 
 var repositoryKind = &kind.Kind[RepositoryProps, liveRepository, Repository]{
 	Type: repositoryType,
-	Doc: "A repository of Amazon ECR with its policy, lifecycle policy, scanning, encryption and tags. Its images are not managed: " +
+	Doc: "A repository of Amazon ECR with its policy, lifecycle policy, scanning, encryption and tags. Its images are resources of their own: " +
 		"a repository with images in it holds data. Exclusions from immutable tags are not managed.",
 
 	Observe:    aws.Together(repositoryType, observeRepository, observeRepositories),
@@ -133,6 +133,8 @@ var repositoryKind = &kind.Kind[RepositoryProps, liveRepository, Repository]{
 		What:      func(liveRepository) string { return "images" },
 		MayDelete: func(want RepositoryProps) bool { return want.ForceDelete },
 	},
+	Contents: contentsOfRepository,
+
 	List: listRepositories,
 	Bulk: aws.InBulk(observeRepository, observeRepositories),
 
@@ -193,6 +195,41 @@ func checkRepository(want RepositoryProps) error {
 
 // shown is a repository as ECR describes it.
 type shown = map[string]any
+
+// contentsOfRepository lists the images, those that a resource of the stage may be under its own tag: each has a name of the stage.
+func contentsOfRepository(ctx context.Context, s site, most int) (all []kind.Found, err error) {
+	tags, digests := map[string][]string{}, []string(nil)
+	in := named(s.Last.Name, kind.Document{"maxResults": 1000})
+	for {
+		var page struct {
+			ImageIDs  []imageID `json:"imageIds"`
+			NextToken string    `json:"nextToken"`
+		}
+		if err := service().Call(ctx, s.Cloud, "ListImages", in, &page); err != nil {
+			return nil, err
+		}
+		for _, i := range page.ImageIDs {
+			if _, known := tags[i.Digest]; !known {
+				digests = append(digests, i.Digest)
+			}
+			tags[i.Digest] = append(tags[i.Digest], i.Tag)
+		}
+		if in["nextToken"] = page.NextToken; page.NextToken == "" {
+			break
+		}
+	}
+	ours := s.Owner.Stack + "-" + s.Owner.Stage + "-"
+	for _, digest := range digests {
+		some := slices.DeleteFunc(tags[digest], func(tag string) bool { return !strings.HasPrefix(tag, ours) })
+		for _, tag := range some {
+			all = append(all, kind.Found{Kind: imageType, Identity: identityOf(imageOf(s.Location, s.Last.Name, tag, digest, nil))})
+		}
+		if len(some) == 0 {
+			all = append(all, kind.Found{})
+		}
+	}
+	return all[:min(len(all), most)], nil
+}
 
 // described goes through repositories: the named ones, or all.
 func described(ctx context.Context, cloud kind.Cloud, names []string, yield func(shown) bool) error {
