@@ -113,7 +113,7 @@ func adoptions() map[string][]adoption {
 		}
 		generated[i] = c
 	}
-	// What the cloud names itself is found by its mark alone.
+	// What the cloud names itself is found by its owner tag alone.
 	assigned := make([]adoption, len(generated))
 	for i, c := range generated {
 		if !c.row && c.mark != nil && c.mark != &stranger {
@@ -228,7 +228,7 @@ func (c adoption) check(t *testing.T, sort string, lose func(*bench), unknown, f
 	b.settled(g)
 }
 
-// arrange makes of a settled stage what a line of the table begins with.
+// arrange makes of a stage that is as declared what a line of the table begins with.
 func (c adoption) arrange(b *bench, th *thing) {
 	switch c.there {
 	case "nothing":

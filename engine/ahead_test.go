@@ -66,8 +66,8 @@ func TestWhatIsComputedGoesOnAheadOfTheDisk(t *testing.T) {
 	}
 }
 
-// TestWhatChangesTheWorldComesAfter: when something is created, or changed, all that it was computed from is on record.
-func TestWhatChangesTheWorldComesAfter(t *testing.T) {
+// TestWhatChangesTheCloudComesAfter: when something is created, or changed, all that it was computed from is in state.
+func TestWhatChangesTheCloudComesAfter(t *testing.T) {
 	b, last := newBench(t), "⟦n7.text⟧"
 	g := chain(8)
 	g.Resources = append(g.Resources, res("a", m{"color": last}), kind("Assigned", res("b", m{"color": last})))

@@ -189,8 +189,9 @@ func TestEveryCrashConverges(t *testing.T) {
 			want, points := b.world.shape(), c.points
 			b.settled(s.graph)
 			for _, lost := range []bool{false, true} {
-				// Without anything declared there is nowhere to look: destroy says so. A swap that was cut leaves two things with
-				// one mark, which nothing but the record tells apart. Nobody looks on this machine for what a deploy leaves there.
+				// Without anything declared there is nowhere to look: destroy says so. A swap that was cut leaves two
+				// objects with one owner tag, which nothing but state tells apart. Nobody looks on this machine for
+				// what a deploy leaves there.
 				if lost && (len(s.graph.Resources) == 0 || slices.Contains([]string{"swap", toCloud, toMachine}, s.name)) {
 					continue
 				}
@@ -228,7 +229,7 @@ func (s *story) crash(t *testing.T, at int, lost bool, want string) {
 	}
 	for what, n := range b.world.made {
 		if lost {
-			n -= b.world.gone[what] // without the record numbers begin again when nothing is left to read one from
+			n -= b.world.gone[what] // without state numbers begin again when nothing is left to read one from
 		}
 		if n > 1 {
 			t.Errorf("%s was created %d times", what, n)

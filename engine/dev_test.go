@@ -14,7 +14,7 @@ import (
 func here() *engine.Dev { return &engine.Dev{Here: true, Narrow: true} }
 func own() *engine.Dev  { return &engine.Dev{Narrow: true} }
 
-// line is n things of which each refers to the one before.
+// line is n resources of which each refers to the one before.
 func line(n int) *engine.Graph {
 	g := graph()
 	for i := range n {
@@ -73,7 +73,7 @@ func TestNarrowPlanLooksAtWhatDiffers(t *testing.T) {
 	b.settled(g)
 }
 
-// What a row says of a thing that is gone or was edited is believed, until somebody asks for a look.
+// What a row says of an object that is deleted or was edited is believed, until somebody asks for a read.
 func TestNarrowPlanLooksWhereItIsTold(t *testing.T) {
 	b := newBench(t)
 	b.warm(own())

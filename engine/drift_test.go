@@ -96,9 +96,9 @@ func TestDriftIsSeenAndRepaired(t *testing.T) {
 	}
 }
 
-// A thing that vanished is made again, and what refers to it follows: at once by the program, and with the next deploy
-// when the record alone was at hand.
-func TestDriftOfAVanishedThing(t *testing.T) {
+// An object that vanished is made again, and what refers to it follows: at once by the program, and with the next
+// deploy when state alone was at hand.
+func TestDriftOfAVanishedObject(t *testing.T) {
 	for _, program := range []bool{true, false} {
 		b := newBench(t)
 		a := engine.Resource{Address: "a", Kind: "world.Assigned", Props: m{"color": "red"}}
@@ -233,8 +233,8 @@ func TestDriftThatCannotBeSeen(t *testing.T) {
 	}
 }
 
-// TestDriftKeepsTheRecord: a repair mends the thing alone; options, needs, opened cycles and outputs stay as deployed.
-func TestDriftKeepsTheRecord(t *testing.T) {
+// TestDriftKeepsTheState: a repair mends the object alone; options, needs, opened cycles and outputs stay as deployed.
+func TestDriftKeepsTheState(t *testing.T) {
 	for _, program := range []bool{true, false} {
 		b := newBench(t)
 		g := graph(
@@ -309,7 +309,7 @@ func TestDriftLeavesWhatWasInterrupted(t *testing.T) {
 	b.settled(g)
 }
 
-// A row that `state mv` moved half way is the move's: its marks are no drift.
+// A row that `state mv` moved half way is the move's: its owner tags are no drift.
 func TestDriftLeavesAHalfMove(t *testing.T) {
 	s := moveStories()[0]
 	half := 0
@@ -367,7 +367,7 @@ func TestDriftOfASecret(t *testing.T) {
 	}
 }
 
-// TestDriftTakesValuesLiterally: what stands on record is a value, also where it looks like a reference.
+// TestDriftTakesValuesLiterally: what stands in state is a value, also where it looks like a reference.
 func TestDriftTakesValuesLiterally(t *testing.T) {
 	b := newBench(t)
 	b.deploy(graph(res("a", m{"color": "red"})))
@@ -386,7 +386,7 @@ func TestDriftTakesValuesLiterally(t *testing.T) {
 	b.settled(g)
 }
 
-func TestDriftWithoutARecord(t *testing.T) {
+func TestDriftWithoutState(t *testing.T) {
 	b := newBench(t)
 	g := graph(res("a", m{}))
 	if _, err := b.e.PlanDrift(t.Context(), testStage, g, b.opts); !errors.Is(err, engine.ErrNothingKnown) {

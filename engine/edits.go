@@ -46,25 +46,25 @@ func (e *Engine) Export(ctx context.Context, stage statestore.Stage, reveal bool
 // the structure of the rows, that there is a key which opens them. The record is replaced whole, in one commit. An empty one
 // is filled; one with rows must have the serial that is given, else the one in the document, if that is of this very store.
 //
-// The document must be of the same stack and stage: its objects have the owner tags of that stage in the world. What is
+// The document must be of the same stack and stage: its objects have the owner tags of that stage. What is
 // revealed in it is sealed with the engine's key, so that a record can pass to another one.
 func (e *Engine) PlanImport(ctx context.Context, stage statestore.Stage, doc *Export, serial *uint64) (*Plan, error) {
 	return edit.Import(ctx, e.planner(), stage, doc, serial)
 }
 
 // PlanMove says what moving records to other addresses would do. All moves happen at once, so that chains and swaps
-// are possible. What is there is marked anew in the same run: a thing whose mark cannot be rewritten is refused, and so is one that only
-// its generated name shows to be ours. No program is needed; relative paths start in dir.
+// are possible. Objects get their new owner tags in the same run: an object whose tag cannot be rewritten is refused,
+// and so is one that only its generated name shows to be ours. No program is needed; relative paths start in dir.
 //
 // A move that was cut in the middle has moved the rows, which still know their earlier addresses: the next deploy
-// marks what is left, and so does the same move again.
+// writes the tags that are left, and so does the same move again.
 func (e *Engine) PlanMove(ctx context.Context, stage statestore.Stage, dir string, renames []Rename) (*Plan, error) {
 	return edit.Move(ctx, e.planner(), stage, dir, renames)
 }
 
-// PlanRemove says what would be forgotten: the records of addresses, or of globs as --target takes them. The world is not
-// touched, and not even looked at: what the records are about stays as it is, with its marks. A record that another one needs is
-// refused, unless that one goes too. Damaged records can be removed like any other.
+// PlanRemove says what would be removed from state: the entries of addresses, or of globs as --target takes them. The
+// cloud is not touched, and not even read: the objects stay as they are, with their owner tags. An entry that another
+// one needs is refused, unless that one goes too. Damaged records can be removed like any other.
 func (e *Engine) PlanRemove(ctx context.Context, stage statestore.Stage, globs []string) (*Plan, error) {
 	return edit.Remove(ctx, e.planner(), stage, globs)
 }

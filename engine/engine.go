@@ -20,7 +20,7 @@ type Engine struct {
 	// Catalog holds every kind that can be declared or deleted.
 	Catalog *reconcile.Catalog
 	Store   statestore.Store
-	// Key is the stage's key: it seals what is recorded and derives what is recomputable.
+	// Key is the stage's key: it seals what state holds and derives what is recomputable.
 	Key *seal.Key
 	// Known says that this stage was deployed before as far as this machine remembers, whatever the store says: recomputed
 	// values then count as recovered.
@@ -87,14 +87,14 @@ func (e *Engine) PlanDestroy(ctx context.Context, stage statestore.Stage, g *Gra
 	return e.planner().PlanDestroy(ctx, stage, g, o)
 }
 
-// PlanDrift says what the world changed since the last deploy, and how applying it would change that back: it is
-// the plan of what was deployed last. A thing that vanished is made again, as it was deployed.
+// PlanDrift says what changed outside athanor since the last deploy, and how applying it would change that back: it is
+// the plan of what was deployed last. An object that vanished is made again, as it was deployed.
 //
-// The graph is the program of now. Nil, or one without resources, of which only Dir counts, goes by the record alone.
+// The graph is the program of now. Nil, or one without resources, of which only Dir counts, goes by state alone.
 // What the program changed since the last deploy is left to the next
-// one, path by path (see [Plan].Left): a path that the program and the world both changed is the program's, since it
-// speaks last; undoing a change by hand that the program has taken over since would be wrong. With the program,
-// what refers to a thing that is made again follows it; by the record alone it keeps the value that it was deployed
+// one, path by path (see [Plan].Left): a path that changed in the program and outside is the program's, since it
+// speaks last; undoing a manual change that the program has taken over since would be wrong. With the program,
+// what refers to an object that is made again follows it; by state alone it keeps the value that it was deployed
 // with.
 //
 // Nothing is refused as a whole: what must not be replaced, and what cannot be looked at, is blocked by itself. Of the
@@ -104,15 +104,15 @@ func (e *Engine) PlanDrift(ctx context.Context, stage statestore.Stage, g *Graph
 	return e.planner().PlanDrift(ctx, stage, g, o)
 }
 
-// PlanOrphans finds the marked things of a stage that no row knows, in few calls: in every place that the program or
-// the record names, and where neither names one, in the default place of every provider that can tell. What is
+// PlanOrphans finds the objects with a stage's owner tag that no row knows, in few calls: in every location that the
+// program or state names, and where neither names one, in the default location of every provider that can tell. What is
 // retained, and what is declared, is listed and never deleted. The graph may be nil. What must not be deleted is a
 // *RefusedError beside what was found.
 func (e *Engine) PlanOrphans(ctx context.Context, stage statestore.Stage, g *Graph, o PlanOptions) (*Orphans, error) {
 	return e.planner().PlanOrphans(ctx, stage, g, o)
 }
 
-// Scan lists the things of the kinds in use that no row knows: in every place that the program or the record names,
+// Scan lists the objects of the kinds in use that no row knows: in every location that the program or state names,
 // for other kinds in the provider's default place. It writes nothing.
 func (e *Engine) Scan(ctx context.Context, g *Graph, o ScanOptions) (*Scan, error) {
 	return e.planner().Scan(ctx, g, o)

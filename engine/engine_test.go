@@ -207,7 +207,7 @@ func TestForeignIsRefusedUnlessAdopted(t *testing.T) {
 	b.settled(g)
 }
 
-func TestLostAnswerMakesOneThing(t *testing.T) {
+func TestLostAnswerMakesOneObject(t *testing.T) {
 	b := newBench(t)
 	g := graph(res("a", m{"name": "only"}))
 	b.world.fail["after create only"] = errTransient
@@ -231,7 +231,8 @@ func TestDataIsGuarded(t *testing.T) {
 	}
 }
 
-// TestLeaveOfAProp: the leave that a prop gave holds when the program is gone, and after the record was lost and found.
+// TestLeaveOfAProp: the permission that a prop gives holds when the program is not at hand, and after state was lost
+// and found.
 func TestLeaveOfAProp(t *testing.T) {
 	for _, lost := range []bool{false, true} {
 		b := newBench(t)

@@ -12,7 +12,7 @@ import (
 	"github.com/athanor-dev/athanor/statestore"
 )
 
-// one is the single thing of an address in the world.
+// of returns the objects of an address in the world.
 func (w *world) of(addr string) []*thing {
 	var all []*thing
 	for _, name := range w.names() {
@@ -116,7 +116,7 @@ func TestCondemnedIsRetriedAndBlocksNobody(t *testing.T) {
 	b.settled(shape("3"))
 }
 
-func TestSeveralFindsAfterALostRecord(t *testing.T) {
+func TestSeveralFindsAfterALostState(t *testing.T) {
 	b := newBench(t)
 	shape := func(s string) *engine.Graph { return graph(res("a", m{"shape": s})) }
 	b.deploy(shape("0"))
@@ -149,7 +149,7 @@ func TestSeveralFindsAfterALostRecord(t *testing.T) {
 	}
 }
 
-func TestUnmarkedFindsAreAmbiguous(t *testing.T) {
+func TestUntaggedFindsAreAmbiguous(t *testing.T) {
 	b := newBench(t)
 	shape := func(s string) *engine.Graph { return graph(kind("Bare", res("a", m{"shape": s}))) }
 	b.deploy(shape("0"))
@@ -184,7 +184,7 @@ func TestKindAndPlaceChange(t *testing.T) {
 	}
 	b.settled(g)
 
-	// Another region in the program replaces across places; the old thing goes with its own settings.
+	// Another region in the program replaces across locations; the old object is deleted with its own settings.
 	g.Resources[0].Settings = m{"region": "north"}
 	p = b.plan(g)
 	if actions(p) != "a:replace" || !strings.Contains(reasons(p), "provider") {
@@ -200,7 +200,7 @@ func TestKindAndPlaceChange(t *testing.T) {
 	}
 }
 
-// TestGlobalKinds: things that are one for all regions are the same whatever region they are reached from.
+// TestGlobalKinds: objects that are one for all regions are the same whatever region they are reached from.
 func TestGlobalKinds(t *testing.T) {
 	b := newBench(t)
 	north := func(g *engine.Graph) *engine.Graph {
@@ -218,7 +218,7 @@ func TestGlobalKinds(t *testing.T) {
 	}
 	b.settled(there)
 
-	// Without a record it is found from there, and what the record's place is does not change.
+	// Without state it is found from there, and what the state's location is does not change.
 	b.lose()
 	if r := b.deploy(there); r.Summary.Recovered != 2 || r.Summary.Created+r.Summary.Deleted > 0 || len(b.world.things) != 2 {
 		t.Fatalf("%+v %v", r.Summary, b.world.names())
@@ -340,7 +340,7 @@ func TestDeletionUnderWayAndDeclaredAgain(t *testing.T) {
 	}
 }
 
-func TestForeignMarkIsNeverDeleted(t *testing.T) {
+func TestForeignOwnerTagIsNeverDeleted(t *testing.T) {
 	b := newBench(t)
 	b.deploy(graph(res("a", m{"name": "pot"})))
 	b.world.things["pot"].Tags = adopt.Tags(reconcile.Mark{Stack: "other", Stage: "test", Address: "x", Generation: 1, Store: "s"})
@@ -357,9 +357,9 @@ func TestForeignMarkIsNeverDeleted(t *testing.T) {
 	}
 }
 
-// A run that was cut after it had changed a thing, and before it could record that, leaves nothing to change. What is
-// recorded of the thing is brought up to date all the same: deleting it goes by that.
-func TestWhatACutRunChangedIsRecorded(t *testing.T) {
+// A run that was cut after it had changed an object, and before it could write that to state, leaves nothing to change.
+// What state says of the object is brought up to date all the same: deleting it goes by that.
+func TestWhatACutRunChangedReachesState(t *testing.T) {
 	b := newBench(t)
 	b.deploy(graph(res("a", m{"color": "red"})))
 	b.world.of("a")[0].Color = "blue" // as the cut run did

@@ -92,7 +92,7 @@ func interruptions() []interruption {
 	}
 }
 
-// Every wait ends within a second of the first signal, whoever sends it. Nothing is created after it, and the next run
+// Every wait ends within a second of the first signal, from any sender. Nothing is created after it, and the next run
 // completes what this one left.
 func TestInterruptEndsEveryWait(t *testing.T) {
 	for _, c := range interruptions() {
@@ -185,7 +185,7 @@ func TestInterruptEndsTheQueue(t *testing.T) {
 		if err != nil || r.State != statestore.Cancelled {
 			t.Fatalf("%v %+v", err, r)
 		}
-		// What was created and not looked at again yet counts as interrupted: nobody knows that it is settled.
+		// What was created and not read again yet counts as interrupted: nobody knows that it is as declared.
 		// The one beside the fifth may have ended first, and a seventh have begun in its place.
 		s := r.Summary
 		if made := len(b.world.things); made < 5 || made > 7 || s.Created+s.Interrupted != made || s.NotStarted != 20-made {

@@ -10,7 +10,7 @@ import (
 	"github.com/athanor-dev/athanor/statestore"
 )
 
-// things is a chain of n things of a kind, each needing the identity of the one before.
+// things is a chain of n resources of a kind, each needing the identity of the one before.
 func things(of string, n int) *engine.Graph {
 	g := graph()
 	for i := range n {
@@ -23,9 +23,9 @@ func things(of string, n int) *engine.Graph {
 	return g
 }
 
-// TestChainOfThings: the result of what is ready when it is created goes on record with the intent of the next, and with
-// its own identity, where its name is enough to find it again; what the cloud names costs its identity as well.
-func TestChainOfThings(t *testing.T) {
+// TestChainOfResources: the result of what is ready when it is created reaches state with the intent of the next, and
+// with its own identity, where its name is enough to find it again; what the cloud names costs its identity as well.
+func TestChainOfResources(t *testing.T) {
 	const n = 12
 	for of, each := range map[string]int{"Thing": 1, "Bare": 1, "Same": 1, "Assigned": 2} {
 		b := newBench(t)
@@ -37,7 +37,7 @@ func TestChainOfThings(t *testing.T) {
 	}
 }
 
-// identity is what is on record of an address.
+// identity is what is in state of an address.
 func (b *bench) identity(addr string) string {
 	b.t.Helper()
 	snap, err := b.store.Load(b.t.Context(), statestore.Stage{Stack: "shop", Name: "test"})
@@ -51,7 +51,7 @@ func (b *bench) identity(addr string) string {
 	return row.Generations[0].Identity
 }
 
-// TestIdentityIsKeptBeforeWaiting looks at the record whenever a thing that is not ready is looked at again.
+// TestIdentityIsKeptBeforeWaiting reads the state whenever an object that is not ready is read again.
 func TestIdentityIsKeptBeforeWaiting(t *testing.T) {
 	b := newBench(t)
 	b.world.steps = 3
@@ -71,7 +71,7 @@ func TestIdentityIsKeptBeforeWaiting(t *testing.T) {
 	}
 }
 
-// TestIdentityIsKeptWhenTheLookFails: the thing is there, and what a further look says of it is an error.
+// TestIdentityIsKeptWhenTheLookFails: the object is there, and what a further read says of it is an error.
 func TestIdentityIsKeptWhenTheLookFails(t *testing.T) {
 	b := newBench(t)
 	b.world.during = func(op, name string) {
@@ -90,7 +90,8 @@ func TestIdentityIsKeptWhenTheLookFails(t *testing.T) {
 	}
 }
 
-// TestResultWaitsForNobodyWhoCannotCome: those that a result sets free fail at their look, so that it goes on record alone.
+// TestResultWaitsForNobodyWhoCannotCome: those that a result sets free fail at their read, so that it reaches state
+// alone.
 func TestResultWaitsForNobodyWhoCannotCome(t *testing.T) {
 	b := newBench(t)
 	g := things("Thing", 1)

@@ -32,7 +32,7 @@ func appKind(w *world) *reconciletest.Kind[noteProps, runLive, noteAttrs] {
 
 const toCloud, toMachine = "to the cloud", "to this machine"
 
-// hosted is a stack of a thing with a local variant, one without that knows it, and one with that knows both.
+// hosted is a stack of a resource with a local variant, one without that knows it, and one with that knows both.
 func hosted(color string) *engine.Graph {
 	return graph(kind("Hosted", res("a", m{"color": color})), res("b", m{"after": "⟦a.id⟧"}), kind("Hosted", res("c", m{"after": "⟦a.id⟧", "peer": "⟦b.id⟧"})))
 }
@@ -40,7 +40,7 @@ func hosted(color string) *engine.Graph {
 // inCloud is a session that makes everything in the cloud.
 func inCloud() *engine.Dev { return &engine.Dev{Remote: []string{"*"}} }
 
-// kinds are the things of the world, each as kind and address.
+// kinds are the objects of the world, each as kind and address.
 func (w *world) kinds() string {
 	var all []string
 	for line := range strings.Lines(w.shape()) {
@@ -62,7 +62,7 @@ func locals(p *engine.Plan) string {
 }
 
 // In dev a kind with a local variant is made by that, and needs no cloud; everything else, and what is told to be, is made
-// where it is declared. A change of that is a replacement, in which each thing is deleted by what made it.
+// where it is declared. A change of that is a replacement, in which each object is deleted by what made it.
 func TestLocalVariants(t *testing.T) {
 	b := newBench(t)
 	step := func(name, want, things, here string) {
@@ -101,7 +101,8 @@ func TestLocalVariants(t *testing.T) {
 	b.settled(hosted("red"))
 }
 
-// A stack of what has local variants alone never asks for a cloud; options that guard a thing of the cloud guard nothing here.
+// A stack of what has local variants alone never asks for a cloud; options that guard an object of the cloud guard
+// nothing here.
 func TestLocalVariantsNeedNoCloud(t *testing.T) {
 	b := newBench(t)
 	guarded := func(o *engine.Options) { o.Protect, o.Retain, o.Adopt = true, true, "thing:theirs" }
@@ -124,7 +125,7 @@ func TestLocalVariantsNeedNoCloud(t *testing.T) {
 	}
 }
 
-// What made a thing looks after it, with a session and without: drift sees and repairs it, and destroy deletes it.
+// What made an object looks after it, with a session and without: drift sees and repairs it, and destroy deletes it.
 func TestLocalVariantsByTheRecord(t *testing.T) {
 	b := newBench(t)
 	b.opts.Dev = &engine.Dev{}

@@ -23,9 +23,9 @@ import (
 // ErrNoLogs is matched when something has no logs, or nothing has any.
 var ErrNoLogs = errors.New("no logs")
 
-// LogSources are the logs of what is on record at the addresses that globs name, sorted; without globs, of everything that
-// has logs. No program is needed; dir is the stack's directory. Credentials that lead to another account than the one on record
-// are refused, before any line is read.
+// LogSources are the logs of what is in state at the addresses that globs name, sorted; without globs, of everything
+// that has logs. No program is needed; dir is the stack's directory. Credentials that lead to another account than the
+// one in state are refused, before any line is read.
 func (e *Engine) LogSources(ctx context.Context, stage statestore.Stage, dir string, globs []string) ([]tail.Source, error) {
 	w, err := e.planner().NewWork(ctx, planner.EmptyGraph(stage, &planner.Graph{Dir: dir}), planner.Policy{})
 	if err != nil {
@@ -119,7 +119,7 @@ func (l *loggers) kindOn(rec *state.Entry) (reconcile.Any, error) {
 	return l.Catalog.Find(g.Kind)
 }
 
-// logSource opens the way to a thing's log.
+// logSource opens the way to an object's log.
 func (l *loggers) logSource(ctx context.Context, addr string) (tail.Source, error) {
 	rec := l.records[addr]
 	g := rec.Present() // whose log is meant
@@ -146,7 +146,7 @@ func (l *loggers) logSource(ctx context.Context, addr string) (tail.Source, erro
 	return tail.Source{Address: addr, Kind: g.Kind, Lines: lines}, nil
 }
 
-// learnAll learns every secret that is on record: whatever prints may print any of them.
+// learnAll learns every secret that is in state: whatever prints may print any of them.
 func (l *loggers) learnAll() {
 	for _, rec := range l.records {
 		paths := rec.SecretPaths

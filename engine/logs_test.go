@@ -17,13 +17,13 @@ import (
 	"github.com/athanor-dev/athanor/statestore"
 )
 
-// said is what a thing of a world wrote: the first lines are there, the others come while it is followed.
+// said is what an object of a world wrote: the first lines are there, the others come while it is followed.
 type said struct {
 	past, news []reconcile.LogLine
 	err        error
 }
 
-// chatty makes a kind write logs: those of world.said, by the thing's text.
+// chatty makes a kind write logs: those of world.said, by the object's text.
 func chatty(w *world, k *reconciletest.Kind[noteProps, runLive, noteAttrs]) *reconciletest.Kind[noteProps, runLive, noteAttrs] {
 	k.Logs = func(ctx context.Context, s reconciletest.Site[noteProps, noteAttrs], q reconcile.LogQuery) iter.Seq2[reconcile.LogLine, error] {
 		return func(yield func(reconcile.LogLine, error) bool) {
@@ -141,7 +141,7 @@ func TestLogsAreFollowed(t *testing.T) {
 	if len(past) != 3 || past[2] != "w9" || strings.Join(news, " ") != "k20 w10 w9 w9 again" {
 		t.Errorf("past %q, news %q", past, news)
 	}
-	// Whoever has enough ends it.
+	// A reader that has enough ends it.
 	for range tail.Merge(t.Context(), sources, reconcile.LogQuery{Follow: true}) {
 		break
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/athanor-dev/athanor/engine"
 )
 
-// hashed ends names that are made up, of hashes and of the order in which things were made.
+// hashed ends names that are made up, of hashes and of the order in which objects were made.
 var hashed = regexp.MustCompile(`-([a-z0-9]{8}|\d+)\b`)
 
 // needs are what a plan needs, by action: on what, sorted and each once, the hashes of names left out.
@@ -56,7 +56,7 @@ func TestNeeds(t *testing.T) {
 		"look": ":* :pot :shop-test-a-# capital:shop-test-f-#", "create": ":* :pot :shop-test-a-# capital:shop-test-f-#", "pass": "shop-test-a-#",
 	})
 	b.deploy(g)
-	// All is there: it is looked at, by what is on record, and nothing else.
+	// All is there: it is read, by what is in state, and nothing else.
 	expect(b.plan(g), map[string]string{
 		"whoami": "everything", "look": ":pot :shop-test-a-# :thing:Assigned-# capital:shop-test-f-#",
 	})

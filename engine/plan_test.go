@@ -271,7 +271,7 @@ func TestRetainForgetAndDeletedWith(t *testing.T) {
 	if _, err := b.e.Plan(t.Context(), graph(), b.opts); err == nil || !strings.Contains(err.Error(), "nothing but its name") {
 		t.Fatalf("%v", err)
 	}
-	// Replaced, the old one is kept; the drift of what is let go is left alone.
+	// Replaced, the old one is kept; the drift of what is retained is left alone.
 	b.deploy(graph(res("a", m{"shape": "2"}, retain), res("f", m{}), kind("Bare", res("n", m{}, retain)), res("p", m{"name": "parent"}),
 		res("k", m{"after": "⟦p.id⟧", "name": "kid"}, func(o *engine.Options) { o.DeletedWith = "p" })))
 	if got := len(b.world.of("a")); got != 2 {
@@ -336,7 +336,7 @@ func TestReads(t *testing.T) {
 	g.Reads[0].Query = m{"name": "zone"}
 	b.deploy(g)
 	b.settled(g)
-	// Read becomes managed: adopted. Managed becomes read: let go.
+	// Read becomes managed: adopted. Managed becomes read: retained.
 	managed := graph(res("z", m{"name": "zone", "color": "red"}, func(o *engine.Options) { o.Adopt = "*" }), res("a", m{"color": "⟦z.color⟧"}))
 	if p := b.plan(managed); !strings.Contains(actions(p), "z:adopt") {
 		t.Fatal(actions(p))

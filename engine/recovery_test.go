@@ -48,7 +48,8 @@ var histories = map[string]func(b *bench, k string) *engine.Graph{
 	},
 }
 
-// TestRecoveryIsSilent: whatever a resource went through, its lost record costs no creation, no deletion and no question.
+// TestRecoveryIsSilent: whatever a resource went through, its lost state costs no creation, no deletion and no
+// question.
 func TestRecoveryIsSilent(t *testing.T) {
 	for _, k := range []string{"Thing", "Bare", "Assigned", "Bulk", "Late"} {
 		for name, history := range histories {
@@ -100,7 +101,7 @@ func (b *bench) loseSome(g *engine.Graph, what string) {
 	}
 }
 
-// TestRemovedInTheSameChange: what the program dropped while the record was lost is found by its mark and goes.
+// TestRemovedInTheSameChange: what the program dropped while state was lost is found by its owner tag and deleted.
 func TestRemovedInTheSameChange(t *testing.T) {
 	for _, k := range []string{"Thing", "Assigned", "Bulk"} {
 		b := newBench(t)
@@ -118,7 +119,7 @@ func TestRemovedInTheSameChange(t *testing.T) {
 	}
 }
 
-// TestPlannedOnlyIsNeverDeleted: what a plan would have taken over is nobody's business when the flag is gone.
+// TestPlannedOnlyIsNeverDeleted: what a plan would have taken over is nobody's business without the flag.
 func TestPlannedOnlyIsNeverDeleted(t *testing.T) {
 	b := newBench(t)
 	b.deploy(graph(res("z", m{})))
@@ -168,7 +169,7 @@ func TestFixedDifferencesAreNeverAdoptedSilently(t *testing.T) {
 	b.opts = engine.PlanOptions{}
 	b.settled(g)
 
-	// The name is known only in the deploy: it stops there, and nothing is recorded as settled.
+	// The name is known only in the deploy: it stops there, and state has nothing of it as declared.
 	b, g = found(), graph(res("up", m{"color": "pot"}), res("a", m{"name": "⟦up.color⟧", "shape": "square"}))
 	r := b.deploy(g)
 	if r.Summary.Failed != 1 || !strings.Contains(failures(r), "needs replacing: shape") || b.row("a").Address != "" {
@@ -209,7 +210,7 @@ func TestTwoStoresOnOneStage(t *testing.T) {
 		t.Errorf("destroy: %v", err)
 	}
 
-	// Back at the first: its own record, the mark of the other. Said, settled, and not deleted either.
+	// Back at the first: its own state, the owner tag of the other. Said, reconciled, and not deleted either.
 	b.store, b.e.Store = first, first
 	p = b.plan(both)
 	if actions(p) != "a:update b:unchanged" || len(p.Warnings) == 0 {
@@ -224,8 +225,8 @@ func TestTwoStoresOnOneStage(t *testing.T) {
 	}
 }
 
-// TestDeletionRightAfterAnotherStoreMarkedIt: the look before the deletion sees what the plan did not.
-func TestDeletionRightAfterAnotherStoreMarkedIt(t *testing.T) {
+// TestDeletionRightAfterAnotherStoreTaggedIt: the look before the deletion sees what the plan did not.
+func TestDeletionRightAfterAnotherStoreTaggedIt(t *testing.T) {
 	b := newBench(t)
 	b.deploy(graph(res("a", m{"name": "pot"}), res("b", m{})))
 	p := b.plan(graph(res("b", m{})))
@@ -251,7 +252,7 @@ func TestAdoptedWhileSomebodyElseDoes(t *testing.T) {
 	}
 }
 
-// TestOneOwner: two addresses, or two stacks, never share one thing.
+// TestOneOwner: two addresses, or two stacks, never share one object.
 func TestOneOwner(t *testing.T) {
 	refused := func(b *bench, g *engine.Graph, want ...string) {
 		t.Helper()
@@ -267,7 +268,7 @@ func TestOneOwner(t *testing.T) {
 	}
 	adopting := func(id string) func(*engine.Options) { return func(o *engine.Options) { o.Adopt = id } }
 
-	// On record as another address, whatever the kind can carry and whatever flag is set.
+	// In state as another address, whatever the kind can carry and whatever flag is set.
 	for _, k := range []string{"Thing", "Bare", "Same"} {
 		b := newBench(t)
 		b.deploy(graph(kind(k, res("a", m{"name": "pot"}))))
@@ -293,7 +294,7 @@ func TestOneOwner(t *testing.T) {
 	if len(r.Failures) != 1 || sets != 1 || !strings.Contains(failures(r), "is in state as") {
 		t.Errorf("%s, set %d times", failures(r), sets)
 	}
-	// Marked by another stack: named, it is taken over, and said; by a flag it never is.
+	// With the owner tag of another stack: named, it is taken over, and said; by a flag it never is.
 	b = newBench(t)
 	b.world.things["pot"] = &thing{Kind: "world.Thing", Name: "pot", Tags: adopt.Tags(theirs)}
 	b.opts.Adopt = true
@@ -308,8 +309,8 @@ func TestOneOwner(t *testing.T) {
 	b.settled(g)
 }
 
-// TestWhatCarriesNoMarkAndIsOnRecordForAnotherStage is said; whether it is one thing the engine cannot know here.
-func TestWhatCarriesNoMarkAndIsOnRecordForAnotherStage(t *testing.T) {
+// TestWhatHasNoOwnerTagAndIsInStateOfAnotherStage is said; whether it is one object the engine cannot know here.
+func TestWhatHasNoOwnerTagAndIsInStateOfAnotherStage(t *testing.T) {
 	b := newBench(t)
 	g := graph(kind("Same", res("a", m{"name": "page"})))
 	b.deploy(g)

@@ -44,7 +44,7 @@ func (b *bench) do(p *engine.Plan) *engine.Result {
 	return r
 }
 
-// rows are the addresses on record.
+// rows are the addresses in state.
 func (b *bench) rows() string {
 	b.t.Helper()
 	rows, err := b.e.Rows(b.t.Context(), testStage, false)
@@ -58,7 +58,7 @@ func (b *bench) rows() string {
 	return strings.Join(all, " ")
 }
 
-// marks are the addresses that things of one color are marked with.
+// marked returns the addresses in the owner tags of objects of one color.
 func (b *bench) marked(color string) string {
 	for _, t := range b.world.things {
 		if t.Color == color {
@@ -126,7 +126,7 @@ func moveStories() []moveStory {
 	}
 }
 
-// TestStateMove: a move marks what is there and nothing else, and the program that was renamed finds nothing to do.
+// TestStateMove: a move rewrites owner tags and nothing else, and the program that was renamed finds nothing to do.
 func TestStateMove(t *testing.T) {
 	for _, s := range moveStories() {
 		t.Run(s.name, func(t *testing.T) {
@@ -164,7 +164,7 @@ func TestStateMoveOutlivesTheRecord(t *testing.T) {
 	}
 }
 
-// TestStateMoveLeavesDriftAlone: a move rewrites marks, not what somebody changed.
+// TestStateMoveLeavesDriftAlone: a move rewrites owner tags, not what somebody changed.
 func TestStateMoveLeavesDriftAlone(t *testing.T) {
 	b := newBench(t)
 	b.deploy(graph(res("a", m{"color": "red"})))
@@ -261,7 +261,7 @@ func TestStateMoveIsRefused(t *testing.T) {
 	}
 }
 
-// TestStateMoveTurnsBack: a mark that cannot be written turns everything back, the marks that were written too.
+// TestStateMoveTurnsBack: an owner tag that cannot be written turns everything back, the tags that were written too.
 func TestStateMoveTurnsBack(t *testing.T) {
 	b := newBench(t)
 	g := graph(res("a", m{"color": "red", "name": "a"}), res("b", m{"color": "blue", "name": "b", "after": "⟦a.id⟧"}))
@@ -280,7 +280,7 @@ func TestStateMoveTurnsBack(t *testing.T) {
 	delete(b.world.fail, "tag b")
 	b.settled(g)
 
-	// Not even that is possible: the rows are back, and the next deploy marks what is left.
+	// Not even that is possible: the rows are back, and the next deploy writes the tags that are left.
 	p, err = b.planMove("a x b y")
 	if err != nil {
 		t.Fatal(err)
@@ -342,7 +342,7 @@ func TestStateMoveCrashes(t *testing.T) {
 	}
 }
 
-// moved are the rows after a whole move. A swap looks the same before and after: there the marks say it.
+// moved returns the rows after a whole move. A swap looks the same before and after: there the owner tags say it.
 func moved(t *testing.T, s moveStory) string {
 	b := newBench(t)
 	b.deploy(s.before)

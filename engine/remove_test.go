@@ -17,7 +17,7 @@ func (b *bench) planRemove(globs ...string) (*engine.Plan, error) {
 	return b.e.PlanRemove(b.t.Context(), testStage, globs)
 }
 
-// TestStateRemove: rows go with what they are about named, and the world is not even looked at.
+// TestStateRemove: rows are removed with what they are about named, and the cloud is not even read.
 func TestStateRemove(t *testing.T) {
 	b := newBench(t)
 	g := graph(res("a", m{"color": "red"}), res("b", m{"after": "⟦a.id⟧"}), res("net/x", m{}), res("net/y", m{}))
@@ -138,7 +138,8 @@ func TestStateCommandsAreHeldToTheirPlan(t *testing.T) {
 	}
 }
 
-// TestStateMoveIsStopped: an interrupt leaves the rows moved and says whose marks are left; the same again finishes.
+// TestStateMoveIsStopped: an interrupt leaves the rows moved and says whose owner tags are left; the same again
+// finishes.
 func TestStateMoveIsStopped(t *testing.T) {
 	b := newBench(t)
 	b.deploy(graph(res("a", m{"color": "red"})))

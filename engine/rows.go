@@ -18,7 +18,7 @@ import (
 	"github.com/athanor-dev/athanor/statestore/seal"
 )
 
-// RowView is what is on record of one address, for people and for JSON. Secret attributes and props are masked unless
+// RowView is what state has of one address, for people and for JSON. Secret attributes and props are masked unless
 // they were asked for.
 type RowView struct {
 	Address     string           `json:"address"`
@@ -31,7 +31,7 @@ type RowView struct {
 	Problem string `json:"problem,omitempty"`
 }
 
-// GenerationView is one thing of a row.
+// GenerationView is one object of a row.
 type GenerationView struct {
 	Number   uint64           `json:"generation"`
 	State    statestore.State `json:"state"`
@@ -45,7 +45,7 @@ type GenerationView struct {
 	Written time.Time      `json:"written,omitzero"`
 }
 
-// Rows are what is on record, sorted by address. With reveal secrets are in clear.
+// Rows are what is in state, sorted by address. With reveal secrets are in clear.
 func (e *Engine) Rows(ctx context.Context, stage statestore.Stage, reveal bool) ([]RowView, error) {
 	snap, err := e.Store.Load(ctx, stage)
 	if err != nil {
@@ -175,7 +175,7 @@ func (e *Engine) Outputs(ctx context.Context, stage statestore.Stage) (values ma
 	return state.OpenOutputs(snap, e.Key)
 }
 
-// StackDir is the directory that a stack was deployed from last, in this project; "" when that is not on record.
+// StackDir is the directory that a stack was deployed from last, in this project; "" when state does not say.
 func (e *Engine) StackDir(ctx context.Context, stage statestore.Stage) (string, error) {
 	snap, err := e.Store.Load(ctx, stage)
 	if err != nil {

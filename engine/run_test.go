@@ -139,7 +139,7 @@ func TestVisibilityBound(t *testing.T) {
 		if len(b.world.things) != 0 {
 			t.Errorf("left: %v", b.world.names())
 		}
-		// Gone for good, it is made again when the bound has passed.
+		// Deleted for good, it is made again when the bound has passed.
 		b.world.stale = 0
 		b.deploy(g)
 		clear(b.world.things)
@@ -379,7 +379,7 @@ func TestStoreAwayInMidRun(t *testing.T) {
 				}}
 				b.world.during = func(op, _ string) {
 					if op == "set" {
-						store.gone.Store(false) // so that the end can be recorded
+						store.gone.Store(false) // so that the end can be written
 					}
 				}
 				_, err := b.e.Apply(t.Context(), b.plan(g), engine.ApplyOptions{Command: "deploy"})
@@ -444,8 +444,8 @@ type renamed struct {
 
 func (s *renamed) ID(context.Context) (string, error) { return s.id, nil }
 
-// TestPlanIsMadeAgainWhenTheStoreIsAnother: somebody else made the store between planning and the lease. Things get the
-// mark of the store that is there, since the next run would take them for another one's.
+// TestPlanIsMadeAgainWhenTheStoreIsAnother: somebody else made the store between planning and the lease. Objects get
+// the owner tag of the store that is there, since the next run would take them for another one's.
 func TestPlanIsMadeAgainWhenTheStoreIsAnother(t *testing.T) {
 	b := newBench(t)
 	store := &renamed{b.store, "planned"}
@@ -489,7 +489,7 @@ func TestSelection(t *testing.T) {
 	}
 }
 
-func TestRecordedKinds(t *testing.T) {
+func TestKindsInStateAlone(t *testing.T) {
 	b := newBench(t)
 	g := graph(kind("Run", res("r", m{"text": "one"})), kind("Note", res("n", m{"text": "⟦r.text⟧"})))
 	b.deploy(g)

@@ -115,7 +115,7 @@ func TestScan(t *testing.T) {
 	if fmt.Sprint(free.Props) != "map[color:red name:free]" || len(free.Missing) > 0 || free.Assigned {
 		t.Errorf("%v %v", free.Props, free.Missing)
 	}
-	// What was read back is a declaration whose plan shows nothing but the mark.
+	// What was read back is a declaration whose plan shows nothing but the owner tag.
 	b.opts.Adopt = true
 	p := b.plan(graph(g.Resources[1], engine.Resource{Address: "free", Kind: "world.Thing", Props: free.Props}))
 	if !strings.Contains(actions(p), "free:adopt") || strings.Contains(strings.ReplaceAll(reasons(p), "free.tags[", ""), "free.") {
@@ -139,7 +139,7 @@ func TestOrphans(t *testing.T) {
 	b.put("Thing", "old", b.ours("old", 3))     // no longer declared, and its row is lost
 	b.put("Bulk", "twin", b.ours("a", 1))       // the row of a knows another
 	b.put("Thing", "full", b.ours("full", 1))   // holds data
-	b.put("Thing", "kept", retained)            // let go on purpose
+	b.put("Thing", "kept", retained)            // retained on purpose
 	b.put("Thing", "store", stranger)           // the same stage, another store
 	b.put("Thing", "theirs", theirs)            // somebody else's
 	b.put("Thing", "nobodys", reconcile.Mark{}) // nobody's
@@ -190,7 +190,7 @@ func TestOrphans(t *testing.T) {
 		t.Errorf("%+v", r.Summary)
 	}
 	b.settled(g)
-	// Without record and program it is looked for where the credentials lead by themselves.
+	// Without state and program it is looked for where the credentials lead by themselves.
 	b.lose()
 	o, _ = orphans(nil)
 	if have := standings(o.Things); have != "a:ours=a kept:retained=a lost:ours=lost" || len(o.Places) != 1 {

@@ -17,7 +17,7 @@ import (
 	"github.com/athanor-dev/athanor/reconcile/tree"
 )
 
-// world is a small cloud: named things with tags, which refer to each other.
+// world is a small cloud: named objects with tags, which refer to each other.
 type world struct {
 	rules   []string // documents that were set, in order
 	mu      sync.Mutex
@@ -40,9 +40,9 @@ type world struct {
 	opened map[string]int
 	// looked is told of each read, with the place's region.
 	looked func(region, name string)
-	// stale is how long a new thing stays invisible.
+	// stale is how long a new object stays invisible.
 	stale time.Duration
-	// steps is how many looks a slow thing is busy.
+	// steps is how many reads a slow object is busy.
 	steps int
 	// inFlight and most count calls at once.
 	inFlight, most int
@@ -215,7 +215,7 @@ type thingAttrs struct {
 	Color string
 }
 
-// sort says what a kind of thing can do.
+// sort says what a kind can do.
 type sort struct {
 	name                           string
 	unmarked, assigned, slow, bulk bool
@@ -230,7 +230,7 @@ type sort struct {
 	prepare                        func(want thingProps) (string, error)
 }
 
-// key is where a thing lies in the world.
+// key is where an object lies in the world.
 func key(r, name string) string {
 	if r == "" {
 		return name
@@ -238,7 +238,7 @@ func key(r, name string) string {
 	return r + "/" + name
 }
 
-// visible finds a thing that reads show already.
+// visible finds an object that reads show already.
 func (w *world) visible(r, name string) (*thing, bool) {
 	t, ok := w.things[key(r, name)]
 	if !ok || w.stale > 0 && time.Since(t.Born) < w.stale {
@@ -460,7 +460,7 @@ func (w *world) kindOf(o sort) *reconciletest.Kind[thingProps, thing, thingAttrs
 	return k
 }
 
-// everywhere makes a kind one for all regions: its things lie in no region, and count as being in the capital.
+// everywhere makes a kind one for all regions: its objects lie in no region, and count as being in the capital.
 func (w *world) everywhere(k *reconciletest.Kind[thingProps, thing, thingAttrs]) {
 	observe, create, remove := k.Observe, k.Create, k.Delete
 	in := func(s reconciletest.Site[thingProps, thingAttrs]) reconciletest.Site[thingProps, thingAttrs] {

@@ -18,7 +18,7 @@ const (
 // version was. A row that can be decoded, or is not there, is refused as a conflict.
 const Repair = ^uint64(0)
 
-// Check says whether the row has a lawful structure: an address, sorted needs without itself, at most
+// Check says whether the row has a valid structure: an address, sorted needs without itself, at most
 // one live and one candidate generation, distinct numbers and slots in range. The error is a *InvalidError.
 func (r *Row) Check() error {
 	if rule := r.brokenRule(); rule != "" {
@@ -79,7 +79,7 @@ func (g *Generation) brokenRule() string {
 
 // Check proves the structure of the whole snapshot: every row's own, one owner for each physical
 // identity, keys that agree with the rows. Damaged rows are reported too. An address in Needs may
-// have no row: what it named was never made, or is not a managed thing.
+// have no row: what it named was never made, or is not a managed object.
 func (s *Snapshot) Check() []error {
 	type claim struct {
 		place          Place

@@ -21,7 +21,7 @@ var (
 	ErrOwned = errors.New("the physical identity belongs to another row")
 	// ErrNeeded: a row that another row needs cannot be removed (*NeededError).
 	ErrNeeded = errors.New("the row is needed by another row")
-	// ErrInvalid: a row, claim or batch has no lawful structure (*InvalidError).
+	// ErrInvalid: a row, claim or batch has no valid structure (*InvalidError).
 	ErrInvalid = errors.New("the write has an invalid structure")
 	// ErrReplay: a batch came again with other content, or out of order (*ReplayError).
 	ErrReplay = errors.New("the batch is not the next one and not a replay")
@@ -143,7 +143,7 @@ func (e *ReplayError) Error() string {
 // Is reports ErrReplay.
 func (e *ReplayError) Is(target error) bool { return target == ErrReplay }
 
-// Identity is where one physical thing can be found without a readable row.
+// Identity is where one physical object can be found without a readable row.
 type Identity struct {
 	Place    Place  `json:"place"`
 	Kind     string `json:"kind"`
@@ -155,7 +155,7 @@ type DamagedError struct {
 	Path    string // the file, when the store is one
 	Stage   Stage
 	Address string // the row; empty when more than one row is concerned
-	// Identities are the physical things of the row that could still be read.
+	// Identities are the physical objects of the row that could still be read.
 	Identities []Identity
 	Err        error
 }

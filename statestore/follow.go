@@ -14,9 +14,9 @@ const page = 1000
 
 // Follow gives the events of a run behind a cursor, each once and in order, as they become durable, and ends when the
 // run has ended and all of them were given. It asks again after every, so that an event comes that much later at most
-// than it is in the store. It ends too when the run is no longer known, and when its holder is gone or out of time:
-// such a run stays "running" in the record until the next one takes over. Whoever wants to know how it ended reads
-// [Store.Runs] afterwards. An error ends it.
+// than it is in the store. It ends too when the run is no longer known, and when its holder has ended or is out of
+// time: such a run stays "running" in state until the next one takes over. A caller that wants to know how it ended
+// reads [Store.Runs] afterwards. An error ends it.
 func Follow(ctx context.Context, store Store, stage Stage, run string, after uint64, every time.Duration) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
 		f := follower{store: store, stage: stage, run: run, heard: time.Now()}

@@ -50,7 +50,7 @@ type Journal struct {
 	writing   context.Context    // of every commit; never cancelled
 	stopping  context.Context    // of the renewing goroutine
 	stop      context.CancelFunc // ends it
-	done      sync.WaitGroup     // the renewing goroutine, and whoever commits
+	done      sync.WaitGroup     // the renewing goroutine, and callers that commit
 	cancelled chan struct{}
 	hurry     chan struct{} // asks for a renewal before its time
 
@@ -109,7 +109,7 @@ func begin(ctx context.Context, store Store, stage Stage, claim Claim, c clock) 
 		cancelled: make(chan struct{}),
 		hurry:     make(chan struct{}, 1),
 	}
-	// Writes of the run outlive the caller's context: what a cloud call did must be recorded even
+	// Writes of the run outlive the caller's context: what a cloud call did must reach the store even
 	// when the run was told to stop.
 	j.writing = context.WithoutCancel(ctx)
 	j.stopping, j.stop = context.WithCancel(j.writing)
@@ -134,7 +134,7 @@ func (j *Journal) Commit(ctx context.Context, change Change) error {
 
 // CommitWith is Commit for a change that others are about to follow. It starts no commit but goes with the first that is
 // made, until the channel is closed that invite returns: then nobody follows. Invite is called when the change is queued,
-// so that whoever learns of it there comes after it.
+// so that a caller that learns of it there comes after it.
 func (j *Journal) CommitWith(ctx context.Context, change Change, invite func() (alone <-chan struct{})) error {
 	return j.submit(ctx, &waiting{change: change, patient: true, invite: invite, done: make(chan error, 1)})
 }
@@ -298,7 +298,7 @@ func (j *Journal) due() bool {
 }
 
 // verdict is what one caller is told. Finishing again in the same state is no error: the first time
-// may have ended with an unknown outcome that a renewal settled since. The lock is held.
+// may have ended with an unknown outcome that a renewal decided since. The lock is held.
 func (j *Journal) verdict(w *waiting, err error) error {
 	if errors.Is(err, ErrFinished) && w.finish != "" && w.finish == j.finished {
 		return nil

@@ -83,7 +83,7 @@ func (j *Journal) commitGroup(group []*waiting) {
 	}
 }
 
-// resend settles a batch whose outcome is unknown: the same sequence with the same content is a
+// resend decides a batch whose outcome is unknown: the same sequence with the same content is a
 // replay when it was durable after all. A refusal proves that it never was.
 func (j *Journal) resend() error {
 	j.mu.Lock()

@@ -15,7 +15,7 @@ import (
 
 var stage = statestore.Stage{Stack: "shop", Name: "test"}
 
-// faulty is a store between which and the writer things go wrong.
+// faulty is a store between which and the writer calls fail.
 type faulty struct {
 	statestore.Store
 	mu     sync.Mutex
@@ -210,7 +210,7 @@ func TestJournalRenewsAgainSoonAfterAnError(t *testing.T) {
 		j := begin(t, s, "r")
 		time.Sleep(15 * time.Second)
 		synctest.Wait()
-		// The fourth attempt settles the first one, whose outcome was unknown; the fifth is its own.
+		// The fourth attempt decides the first one, whose outcome was unknown; the fifth is its own.
 		if err := j.Held(); err != nil || len(s.batches()) != 5 {
 			t.Errorf("%v after %d attempts", err, len(s.batches()))
 		}
@@ -368,7 +368,7 @@ func TestConfirmIsShared(t *testing.T) {
 	})
 }
 
-// A store that cannot be asked leaves it to the clocks; a caller that cannot wait is let go.
+// A store that cannot be asked leaves it to the clocks; a caller that cannot wait returns.
 func TestConfirmWithoutTheStore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &faulty{Store: mem.New(), deaf: errDisk}

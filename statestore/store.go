@@ -58,7 +58,7 @@ type Store interface {
 	// Stages lists the stages that have rows, runs or a lease.
 	Stages(ctx context.Context) ([]Stage, error)
 
-	// ID is the store's own identity, part of every ownership mark. It is made with the store.
+	// ID is the store's own identity, part of every owner tag. It is made with the store.
 	ID(ctx context.Context) (string, error)
 
 	// Close releases what the store holds open. It does not release leases.
@@ -99,12 +99,12 @@ type Row struct {
 	// Version is the version that the writer read; 0 means that it must not exist. The store raises it by one on each
 	// write and refuses (ErrConflict) when it is not the stored one.
 	Version uint64
-	// Birth is the address that the live thing was born with; its generated name stays that one's.
+	// Birth is the address that the live object was created with; its generated name stays that one's.
 	Birth string
-	// Needs are the addresses of other rows that this one's things depend on, sorted. A row that
+	// Needs are the addresses of other rows that this one's objects depend on, sorted. A row that
 	// another row needs cannot be removed (ErrNeeded).
 	Needs []string
-	// Generations are the things of this address, at most one live and at most one candidate, numbers
+	// Generations are the objects of this address, at most one live and at most one candidate, numbers
 	// distinct. An empty list removes the row.
 	Generations []Generation
 	// Body is sealed by the engine: options, inputs, bookkeeping.
@@ -123,14 +123,14 @@ const (
 	Condemned State = "condemned" // to be deleted
 )
 
-// Place is where a physical thing lives.
+// Place is the location of a physical object.
 type Place struct {
 	Provider string `json:"provider"`
 	Account  string `json:"account,omitempty"`
 	Region   string `json:"region,omitempty"`
 }
 
-// Generation is one physical thing, or the intent to make one.
+// Generation is one physical object, or the intent to create one.
 type Generation struct {
 	Number uint64
 	State  State
@@ -138,7 +138,7 @@ type Generation struct {
 	Slot  int
 	Kind  string
 	Place Place
-	// Identity is the physical identity, in clear so that a thing can be named when the body cannot
+	// Identity is the physical identity, in clear so that an object can be named when the body cannot
 	// be read. Empty while nothing is known to exist. Within (Place, Kind) one identity belongs to one
 	// row (ErrOwned).
 	Identity string
@@ -273,7 +273,7 @@ type Run struct {
 	Summary   []byte `json:"summary,omitempty"`
 }
 
-// Event is one thing that happened in a run. Body is the engine's own JSON, already redacted.
+// Event is one step of a run. Body is the engine's own JSON, already redacted.
 type Event struct {
 	Seq  uint64
 	Body []byte

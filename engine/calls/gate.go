@@ -24,7 +24,7 @@ type Gate struct {
 	lease atomic.Pointer[Lease]
 }
 
-// Lease is what a writer must still hold right before it changes the world.
+// Lease is what a writer must still hold right before it changes the cloud.
 type Lease struct {
 	Journal  *statestore.Journal
 	Stopping func() bool // the run was asked to stop
@@ -57,7 +57,7 @@ func NewGate(parallel int) *Gate {
 // Hold makes the gate check a lease before every mutation.
 func (g *Gate) Hold(l *Lease) { g.lease.Store(l) }
 
-// Enter takes a place and, for a mutation, checks the lease as the last thing before the call. After an interrupt no
+// Enter takes a place and, for a mutation, checks the lease right before the call. After an interrupt no
 // mutation enters, and no call waits for a place: a read that follows a call in flight may still tell how that ended.
 func (g *Gate) Enter(ctx context.Context, call reconcile.Call) (func(error), error) {
 	if err := g.place(ctx); err != nil {
@@ -105,7 +105,7 @@ func (g *Gate) MayBegin() error {
 	return nil
 }
 
-// MayWrite is the last check before anything that changes the world.
+// MayWrite is the last check before anything that changes the cloud.
 func (g *Gate) MayWrite(ctx context.Context) error {
 	if l := g.lease.Load(); l != nil {
 		if err := l.check(ctx); err != nil {
@@ -131,7 +131,7 @@ func (g *Gate) Made() Calls {
 	return Calls{Reads: g.reads.Load(), Mutations: g.mutations.Load(), Throttled: g.throttled.Load()}
 }
 
-// Calls counts calls to the world.
+// Calls counts calls to the cloud.
 type Calls struct {
 	Reads     int64 `json:"reads"`
 	Mutations int64 `json:"mutations"`

@@ -15,7 +15,7 @@ const holdPart = 20
 // leastHeld is the time of a call below which no slot is held: local calls are over before a timer would tell.
 const leastHeld = time.Millisecond
 
-// slots are the places of calls in flight. Whoever waits gets one in the order of priority.
+// slots are the places of calls in flight. Waiting callers get one in the order of priority.
 //
 // The most urgent call is often the one that follows the call which has just ended, and comes a moment later: a resource is
 // read, created and read again, and the next of a chain begins. A slot that was handed to somebody else at once would make

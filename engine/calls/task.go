@@ -53,7 +53,7 @@ func (c *Task) waited(d time.Duration) {
 	c.until = now
 }
 
-// Mutated reports that one of the calls was to change the world.
+// Mutated reports that one of the calls was to change the cloud.
 func (c *Task) Mutated() bool { return c.changed.Load() }
 
 // Elapsed returns the seconds since the first call without those in queues, or since begun when no call was made.

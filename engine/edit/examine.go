@@ -16,7 +16,7 @@ import (
 type Finding struct {
 	// Address of the row, "" where more than one or none is meant.
 	Address string
-	// Identities are the physical things of the row, as far as they can be read.
+	// Identities are the physical objects of the row, as far as they can be read.
 	Identities []statestore.Identity
 	Err        error
 }
@@ -24,7 +24,7 @@ type Finding struct {
 // Checkup is what examining a record showed.
 type Checkup struct {
 	Serial uint64
-	// Rows counts those that can be read; Things what they are about.
+	// Rows counts those that can be read; Things counts their objects.
 	Rows, Things int
 	Findings     []Finding
 }
@@ -81,7 +81,7 @@ func Check(ctx context.Context, e *planner.Planner, stage statestore.Stage) (*Ch
 	return c, err
 }
 
-// add notes what is wrong, with the address and the things that the error names.
+// add notes what is wrong, with the address and the objects that the error names.
 func (c *Checkup) add(snap *statestore.Snapshot, err error) {
 	f := Finding{Err: err}
 	if damaged, ok := errors.AsType[*statestore.DamagedError](err); ok {
@@ -94,7 +94,7 @@ func (c *Checkup) add(snap *statestore.Snapshot, err error) {
 	c.Findings = append(c.Findings, f)
 }
 
-// identities are the physical things of a row.
+// identities returns the physical objects of a row.
 func identities(row statestore.Row) []statestore.Identity {
 	var ids []statestore.Identity
 	for _, g := range row.Generations {

@@ -57,7 +57,7 @@ type ExportedRow struct {
 	Problem string `json:"problem,omitempty"`
 }
 
-// ExportedGeneration is one thing of a row.
+// ExportedGeneration is one object of a row.
 type ExportedGeneration struct {
 	Number   uint64           `json:"generation,omitempty"`
 	State    statestore.State `json:"state,omitempty"`

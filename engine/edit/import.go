@@ -188,8 +188,8 @@ func (d documents) sealedPart(what string, part *Part) ([]byte, error) {
 	return d.key.Seal(tree.Canonical(t), state.Binding(d.stage, what)), nil
 }
 
-// importLines are the lines of an import. It takes out of the change what is on record already, and gives the rest the versions
-// that they replace.
+// importLines are the lines of an import. It takes out of the change what is in state already, and gives the rest the
+// versions that they replace.
 func importLines(s *planner.Stored, change *statestore.Change) []plan.Planned {
 	var actions []plan.Planned
 	var put []statestore.Row

@@ -50,7 +50,7 @@ type moving struct {
 	w *planner.Draft
 	// was are the records as they were, by their old addresses.
 	was map[string]*state.Entry
-	// begun are the moves that an interrupted run has recorded, from old to new addresses.
+	// begun are the moves that an interrupted run has written to state, from old to new addresses.
 	begun map[string]string
 	nodes []*plan.Node
 	// others are the records that name a moved address and do not move.
@@ -206,7 +206,7 @@ func (m *moving) add(from, to string) {
 	m.nodes = append(m.nodes, n)
 }
 
-// markable finds out whether all things of a node can be marked with its new address.
+// markable finds out whether all objects of a node can get an owner tag with its new address.
 func markable(ctx context.Context, j *planner.Jobs, n *plan.Node) error {
 	for _, g := range n.Entry.Generations {
 		job, look, err := j.MarkJob(ctx, n, g, j.Mark(n.Address, g.Number))
@@ -228,8 +228,8 @@ func markable(ctx context.Context, j *planner.Jobs, n *plan.Node) error {
 	return nil
 }
 
-// unmarked says whether a thing may move that carries no mark: what is ours by its content or its parent, or is
-// kept in the record alone, is so under any address.
+// unmarked says whether an object without an owner tag may move: what is ours by its content or its parent, or is
+// kept in state alone, is so under any address.
 func unmarked(n *plan.Node, g *state.Generation) error {
 	switch {
 	case g.StateOnly:
@@ -259,7 +259,7 @@ func tagless(n *plan.Node, g *state.Generation, named func() error) error {
 	return nil
 }
 
-// remarkable says whether the mark of a thing can be rewritten.
+// remarkable says whether the owner tag of an object can be rewritten.
 func remarkable(j *planner.Jobs, n *plan.Node, g *state.Generation, job *reconcile.Job, look reconcile.Look) error {
 	kind, _ := j.Catalog.Kind(g.Kind)
 	if answer := adopt.Judge(j.EvidenceOf(n, kind.Spec(), job, look, g)); answer.Verdict != adopt.Ours {

@@ -12,8 +12,8 @@ import (
 	"github.com/athanor-dev/athanor/statestore"
 )
 
-// apply moves the rows in one commit, marks what they are about, and when all of it is done takes from the rows the memory of
-// where they came from. What cannot be marked turns everything back.
+// apply moves the rows in one commit, rewrites the owner tags of their objects, and when all of it is done takes from
+// the rows the memory of where they came from. An owner tag that cannot be written turns everything back.
 func (m *moving) apply(ctx context.Context, r *execute.Run) (statestore.Change, error) {
 	change := statestore.Change{Move: m.w.Moved, KeyID: r.Runner.Key.ID()}
 	for _, rec := range m.records() {
@@ -70,8 +70,8 @@ func (m *moving) done(r *execute.Run) (statestore.Change, error) {
 	return end, nil
 }
 
-// undo marks everything as it was and moves the rows back. A thing that cannot be marked back is remembered as what it
-// may be marked with, so that the next deploy does it.
+// undo writes the former owner tags and moves the rows back. An object whose tag cannot be written back is remembered
+// with the tags that it may have, so that the next deploy does it.
 func (m *moving) undo(ctx context.Context, r *execute.Run) error {
 	failed := make([]bool, len(m.nodes))
 	planner.Parallel(len(m.nodes), planner.Lookers, func(i int) {

@@ -71,7 +71,7 @@ func matched(known map[string]bool, globs []string) (gone map[string]bool, idle 
 	return gone, idle
 }
 
-// forgotten are the lines of one address: one for each thing of it, with its physical identity.
+// forgotten returns the lines of one address: one for each object of it, with its physical identity.
 func forgotten(snap *statestore.Snapshot, addr string) []plan.Planned {
 	row, readable := snap.Rows[addr]
 	if !readable {

@@ -211,8 +211,8 @@ func (r *Run) acquire(ctx context.Context) (*statestore.Journal, error) {
 }
 
 // replan plans again when the record moved between planning and the lease; when the plan differs it is asked for again. A
-// store that was made meanwhile by somebody else has another identity than the one that was planned with, which marks
-// would not agree with.
+// store that was made meanwhile by somebody else has another identity than the one that was planned with, which owner
+// tags would not agree with.
 func (r *Run) replan(ctx context.Context) error {
 	serial := r.Journal.Lease().Serial
 	store, err := r.Runner.Store.ID(ctx)
@@ -257,7 +257,7 @@ func samePlans(a, b *plan.Plan) bool {
 }
 
 // prelude is the first change of a run: renamed rows, rows of everything that was found again, and rows whose
-// edges or options moved while the thing itself is settled.
+// edges or options moved while the object itself is as declared.
 func (r *Run) prelude(ctx context.Context) error {
 	change := statestore.Change{Move: r.Draft.Moved}
 	for _, n := range r.Draft.Sorted {
@@ -301,7 +301,7 @@ func (r *Run) prelude(ctx context.Context) error {
 	return r.Journal.Commit(ctx, change)
 }
 
-// refresh brings what is recorded of a thing up to date with its declaration.
+// refresh brings what state says of an object up to date with its declaration.
 func (r *Run) refresh(n *plan.Node) {
 	rec := r.recordOf(n)
 	live := rec.Live()
@@ -322,8 +322,8 @@ func (r *Run) refresh(n *plan.Node) {
 	n.Entry = rec
 }
 
-// seenAttrs are the attributes that a look showed: a run that was cut may have changed the thing without recording it. What
-// only the answer to its creation told is kept.
+// seenAttrs returns the attributes that a read showed: a run that was cut may have changed the object without writing
+// that to state. What only the answer to its creation held is kept.
 func seenAttrs(n *plan.Node, recorded map[string]any) map[string]any {
 	attrs := maps.Clone(n.Look().Attrs)
 	for _, name := range n.Spec.Once {
@@ -341,7 +341,7 @@ func first(a, b map[string]any) map[string]any {
 	return b
 }
 
-// stale reports that the record of a settled thing differs from its declaration in what no look shows.
+// stale reports that the state of an object that is as declared differs from its declaration in what no read shows.
 func stale(w *planner.Draft, n *plan.Node) bool {
 	if n.Entry == nil || n.Was != nil || !w.IsSelected(n) || n.Plan.Action != plan.Unchanged && n.Plan.Action != plan.Wait {
 		return false

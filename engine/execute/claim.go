@@ -42,7 +42,7 @@ func (s *settler) claim(n *plan.Node, g *state.Generation, look reconcile.Look, 
 	return nil
 }
 
-// adopts reports whether somebody else's thing may be taken over: the one that the plan showed, as it was then, or
+// adopts reports whether somebody else's object may be taken over: the one that the plan showed, as it was then, or
 // one that no plan could look for.
 func (s *settler) adopts(n *plan.Node, look reconcile.Look, answer adopt.Answer, found bool) bool {
 	if n.Doing() == plan.Adopt {
@@ -51,7 +51,7 @@ func (s *settler) adopts(n *plan.Node, look reconcile.Look, answer adopt.Answer,
 	return n.Doing() == plan.Create && n.Unsought && found && plan.MayTake(s.adoptAll, n, answer)
 }
 
-// came accounts for a thing that the plan could not look for, since what it goes by was not known yet.
+// came accounts for an object that the plan could not look for, since what it goes by was not known yet.
 func (s *settler) came(n *plan.Node, answer adopt.Answer, look reconcile.Look) {
 	n.As = plan.Recover
 	if answer.Verdict != adopt.Ours {

@@ -140,8 +140,8 @@ func (c *collecting) untie(ctx context.Context, n *plan.Node, drops map[string]*
 	return t
 }
 
-// emptied empties them with what is on record, and touches nothing else of the object: it may differ in what only a build or
-// a replacement could change, and it is about to be deleted.
+// emptied empties them with what is in state, and touches nothing else of the object: it may differ in what only a
+// build or a replacement could change, and it is about to be deleted.
 func (d *deleter) emptied(ctx context.Context, n *plan.Node, cut map[string][]tree.Path) error {
 	rec := n.Entry.Clone()
 	g := rec.Live()

@@ -40,7 +40,7 @@ func (l *ledger) introduce(change *statestore.Change) {
 	l.first = nil
 }
 
-// commit makes a record durable. It outlives an interrupt: what was done is recorded.
+// commit makes a state entry durable. It outlives an interrupt: what was done reaches state.
 func (l *ledger) commit(ctx context.Context, n *plan.Node, rec *state.Entry) error {
 	return l.commitBy(n, rec, func(change statestore.Change) error { return l.journal.Commit(context.WithoutCancel(ctx), change) })
 }

@@ -15,8 +15,8 @@ type converging struct {
 	stopping func() bool
 }
 
-// converge compares again what was settled with values that have changed since: members of cycles, whose late
-// paths were left out or held older values, what went on as soon as an upstream was born, and what needs something
+// converge compares again what was reconciled with values that have changed since: members of cycles, whose late
+// paths were left out or held older values, what went on as soon as an upstream was created, and what needs something
 // that was changed in this run. It sweeps until nothing differs, at most (number of such nodes + 2) times.
 func (c *converging) converge(ctx context.Context) {
 	loose := c.loose()
@@ -39,7 +39,7 @@ func (c *converging) converge(ctx context.Context) {
 	}
 }
 
-// loose are the nodes that may have been settled with values that are not final, upstreams first.
+// loose returns the nodes that may have been reconciled with values that are not final, upstreams first.
 func (c *converging) loose() []*plan.Node {
 	var loose []*plan.Node
 	moved := map[*plan.Node]bool{}
@@ -61,7 +61,7 @@ func (c *converging) loose() []*plan.Node {
 // convergesLater reports whether values that the node is reconciled with can change in the same run.
 func convergesLater(n *plan.Node) bool { return len(n.Uses()) > 0 }
 
-// resettle settles one node again if its props differ from those it was settled with.
+// resettle reconciles one node again if its props differ from those it was reconciled with.
 func (c *converging) resettle(ctx context.Context, n *plan.Node, last map[*plan.Node]map[string]any, tooOften bool) (bool, error) {
 	if err := c.reading.before(ctx, n); err != nil {
 		return false, err

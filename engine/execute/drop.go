@@ -57,7 +57,7 @@ func (d *deleter) clear(ctx context.Context, n *plan.Node, rec *state.Entry) err
 	return errors.Join(errs...)
 }
 
-// commitLess records that something of a row is gone.
+// commitLess writes to state that something of a row is deleted.
 func (d *deleter) commitLess(ctx context.Context, n *plan.Node, rec *state.Entry) error {
 	if t := d.tasks[n]; t.passes() && t.drop && len(rec.Generations) == 0 {
 		return d.commitAhead(ctx, t, rec)
@@ -65,8 +65,8 @@ func (d *deleter) commitLess(ctx context.Context, n *plan.Node, rec *state.Entry
 	return d.commit(ctx, n, rec)
 }
 
-// condemn makes it durable that the things of a row are on their way out, so that a run which is cut short and
-// finds the address declared again makes a new thing instead of waiting for a dying one.
+// condemn makes it durable that the objects of a row are on their way out, so that a run which is cut short and
+// finds the address declared again makes a new object instead of waiting for a dying one.
 func (d *deleter) condemn(ctx context.Context, n *plan.Node, rec *state.Entry) error {
 	changed := false
 	for _, g := range rec.Generations {
@@ -144,7 +144,7 @@ func (d *deleter) presentJob(ctx context.Context, n *plan.Node) (*state.Generati
 	return g, job, err
 }
 
-// dropFirst deletes what must be gone before the new thing is made. The intent for the new one takes its place
+// dropFirst deletes what must be deleted before the new object is made. The intent for the new one takes its place
 // in the same commit, so that the row stays and nothing that needs it dangles.
 func (c *creator) dropFirst(ctx context.Context, n *plan.Node) (bool, error) {
 	rec := c.recordOf(n)
@@ -247,7 +247,7 @@ func (d *deleter) deletionJob(ctx context.Context, n *plan.Node, g *state.Genera
 	return job, nil
 }
 
-// checkDelete looks once more before a deletion. What carries another mark is never deleted.
+// checkDelete reads once more before a deletion. An object with another owner tag is never deleted.
 func (d *deleter) checkDelete(ctx context.Context, n *plan.Node, g *state.Generation, kind reconcile.Any, job *reconcile.Job) (gone bool, err error) {
 	look, err := d.seen(ctx, kind, job)
 	may, could := d.guards.Unread(n, g, kind.Spec())
@@ -335,7 +335,7 @@ func (d *deleter) seen(ctx context.Context, kind reconcile.Any, job *reconcile.J
 	return look, err
 }
 
-// forget lets a row go without deleting its live thing. What was condemned before is deleted all the same.
+// forget removes a row without deleting its live object. What was condemned before is deleted all the same.
 func (d *deleter) forget(ctx context.Context, n *plan.Node) error {
 	if err := d.permits(n, operation.Seen{Operation: operation.Operation{Verb: operation.Detach}}); err != nil {
 		return err
@@ -359,7 +359,8 @@ func (d *deleter) forget(ctx context.Context, n *plan.Node) error {
 	return d.clear(ctx, n, rec)
 }
 
-// release marks a thing as retained, where it can carry a mark and is ours, and changes nothing else of it.
+// release writes into the owner tag of an object that it is retained, where it can carry one and is ours, and changes
+// nothing else of it.
 func (d *deleter) release(ctx context.Context, n *plan.Node, g *state.Generation) error {
 	mark := d.Mark(n.Address, g.Number)
 	mark.Retained = true
@@ -369,7 +370,7 @@ func (d *deleter) release(ctx context.Context, n *plan.Node, g *state.Generation
 	return remark(ctx, d.Jobs, n, g, mark)
 }
 
-// dropBeside deletes things that no row knows. One that cannot be deleted stops none of the others.
+// dropBeside deletes objects that no row knows. One that cannot be deleted stops none of the others.
 func (d *deleter) dropBeside(ctx context.Context, n *plan.Node) error {
 	var errs []error
 	for _, g := range n.Entry.Generations {

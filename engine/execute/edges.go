@@ -9,8 +9,9 @@ import (
 	"github.com/athanor-dev/athanor/statestore"
 )
 
-// tie records the edges that came into being in this run: what was settled, or found again, before something that it needs
-// had a row knows of that only now. Without its edge it could be deleted too late, or what it needs too early.
+// tie writes the edges that came into being in this run to state: a row that was reconciled, or found again, before
+// what it needs had a row knows of that only now. Without its edge it could be deleted too late, or what it needs too
+// early.
 func (r *Run) tie(ctx context.Context) {
 	change := statestore.Change{}
 	var tied []*state.Entry

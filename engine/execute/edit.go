@@ -7,7 +7,7 @@ import (
 	"github.com/athanor-dev/athanor/statestore"
 )
 
-// StateEdit changes the record itself, and of the world no more than marks. It is planned and applied like a deploy, so
+// StateEdit changes state itself, and of the cloud no more than owner tags. It is planned and applied like a deploy, so
 // that it is shown, asked for, held to its plan and run under the lease.
 type StateEdit struct {
 	// Apply does it. What it gives is written with the end of the run; an error means that everything is as it was.

@@ -10,7 +10,7 @@ import (
 	"github.com/athanor-dev/athanor/statestore"
 )
 
-// finish records outputs and the end of the run, with what else is to be recorded, and says how it went.
+// finish writes outputs and the end of the run to state, with what else belongs to it, and says how it went.
 func (r *Run) finish(ctx context.Context, end statestore.Change) (*Result, error) {
 	for addr := range r.Draft.Damaged {
 		if _, counted := r.statuses[addr]; !counted && r.Draft.Edit == nil {

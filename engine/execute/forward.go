@@ -79,8 +79,8 @@ func (f *forwarding) waitsFor(n *plan.Node) *plan.Node {
 	return nil
 }
 
-// breaking are the undeclared things that go before a thing which is deleted first, because they need it, or need
-// one that does. Of what reading has found nobody knows what it needs: it goes first as well.
+// breaking returns the undeclared objects that are deleted before one which is deleted first, because they need it, or
+// need one that does. Of what reading has found nobody knows what it needs: it goes first as well.
 func breaking(drops map[*plan.Node]*task, undeclared []*plan.Node) []*plan.Node {
 	doomed := map[string]bool{}
 	for n := range drops {
@@ -126,7 +126,7 @@ func planRemains(undeclared []*plan.Node) {
 	}
 }
 
-// order says what waits for what. New things wait for what they need; what must go first waits for those that
+// order says what waits for what. New objects wait for what they need; what is deleted first waits for those that
 // need it, and for everything that comes before it: nothing is deleted before its upstreams have succeeded.
 func order(makes, drops map[*plan.Node]*task, x *plan.Index) {
 	for n, t := range makes {
@@ -159,7 +159,7 @@ func order(makes, drops map[*plan.Node]*task, x *plan.Index) {
 		}
 		for _, a := range needed(n) {
 			if !slices.Contains(n.Needs, a) {
-				t.before(drops[x.Nodes[a]], false) // it lets go of what it needed until now
+				t.before(drops[x.Nodes[a]], false) // it no longer uses what it needed until now
 			}
 		}
 	}

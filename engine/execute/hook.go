@@ -36,9 +36,9 @@ type worker struct {
 }
 
 // hooked runs a task between its node's hooks. They run where the first read shows that there is something to do, and
-// that the plan permits it. A before-hook that fails stops the work; an after-hook that fails is recorded and shown,
-// and the work stands. Where a thing is deleted before the new one comes, the hooks stand around both. What was
-// replaced is taken away later without any.
+// that the plan permits it. A before-hook that fails stops the work; an after-hook that fails is written to state and
+// shown, and the work stands. Where an object is deleted before the new one comes, the hooks stand around both. What
+// was replaced is taken away later without any.
 func (w *worker) hooked(ctx context.Context, t *task, action plan.Action, first preview, do func(context.Context, *plan.Node) (bool, error)) (bool, error) {
 	n := t.n
 	before, after := n.Hooks()

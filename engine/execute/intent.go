@@ -57,13 +57,13 @@ func (s *settler) hooks(n *plan.Node, job *reconcile.Job, rec *state.Entry, g *s
 	return h
 }
 
-// foundByName reports that the intent on record is enough to find a new thing again and to know it as ours, so that its
-// identity can wait for the one look that may show it settled. What only the answer to its creation tells cannot.
+// foundByName reports that the intent in state is enough to find a new object again and to know it as ours, so that its
+// identity can wait for the one read that may show it as declared. What only the answer to its creation holds cannot.
 func foundByName(n *plan.Node, job *reconcile.Job) bool {
 	return job.Name != "" && (!job.Named || n.Spec.Marked || n.Spec.Same) && len(n.Spec.Once) == 0
 }
 
-// intend makes it durable that a thing is about to be created: until its identity is on record too, it is looked
+// intend makes it durable that an object is about to be created: until its identity is in state too, it is looked
 // for before anything is created under this address.
 func (s *settler) intend(ctx context.Context, n *plan.Node, job *reconcile.Job, rec *state.Entry, g *state.Generation) error {
 	if err := s.permits(n, s.proposed(n, operation.Create, g, reconcile.Look{Absent: true})); err != nil {
@@ -78,7 +78,7 @@ func (s *settler) intend(ctx context.Context, n *plan.Node, job *reconcile.Job, 
 // run again.
 func (s *settler) begin(ctx context.Context, n *plan.Node, job *reconcile.Job, rec *state.Entry, g *state.Generation) error {
 	if g.State == statestore.Live {
-		g.State = statestore.Candidate // its thing is gone; the new one becomes live when it is settled
+		g.State = statestore.Candidate // its object is missing; the new one becomes live when it is as declared
 	}
 	if rec.Live() == nil {
 		rec.Props = job.Props // all that there is to find it by until it has an identity
@@ -99,8 +99,8 @@ func (s *settler) begin(ctx context.Context, n *plan.Node, job *reconcile.Job, r
 	return s.commit(ctx, n, rec)
 }
 
-// releases reports that the result of a node may set others free whose intents it goes on record with. It has a row, and
-// its identity is in it or its name is enough to find it; what is kept in the record alone is nowhere else and waits for
+// releases reports that the result of a node may set others free whose intents it reaches state with. It has a row, and
+// its identity is in it or its name is enough to find it; what is kept in state alone is nowhere else and waits for
 // nobody.
 func (s *settler) releases(n *plan.Node) bool {
 	t := s.tasks[n]

@@ -91,7 +91,7 @@ func (m *maker) buildLate(ctx context.Context, n *plan.Node) error {
 	return nil
 }
 
-// makeLive settles the thing that is there: an update, an adoption, a recovery, a new mark after a move.
+// makeLive reconciles the object that is there: an update, an adoption, a recovery, a new owner tag after a move.
 func (m *maker) makeLive(ctx context.Context, n *plan.Node) (bool, error) {
 	rec := m.recordOf(n)
 	g := rec.Live()
@@ -111,7 +111,7 @@ func (m *maker) makeLive(ctx context.Context, n *plan.Node) (bool, error) {
 	return m.settleJob(ctx, n, rec, g, job)
 }
 
-// settleJob makes the thing of a generation match, and records that it does.
+// settleJob reconciles the object of a generation, and writes to state that it is as declared.
 func (s *settler) settleJob(ctx context.Context, n *plan.Node, rec *state.Entry, g *state.Generation, job *reconcile.Job) (bool, error) {
 	hooks := s.hooks(n, job, rec, g)
 	out, err := n.Kind.Settle(ctx, job, hooks)
@@ -127,7 +127,7 @@ func (s *settler) settleJob(ctx context.Context, n *plan.Node, rec *state.Entry,
 	return s.done(ctx, n, rec, g, job, out)
 }
 
-// taken is the live generation of a thing that is taken over.
+// taken returns the live generation of an object that is taken over.
 func (s *settler) taken(n *plan.Node, rec *state.Entry) *state.Generation {
 	g := &state.Generation{
 		Number: rec.NumberFor(n.Look().Owner.Generation), State: statestore.Live, Slot: n.Slot, Kind: n.Spec.Type, Location: n.Access.Place,
@@ -144,7 +144,7 @@ func (s *settler) taken(n *plan.Node, rec *state.Entry) *state.Generation {
 	return g
 }
 
-// makeNew makes a thing beside whatever is there: a first one, or the next generation.
+// makeNew creates an object beside whatever is there: a first one, or the next generation.
 func (c *creator) makeNew(ctx context.Context, n *plan.Node) (bool, error) {
 	rec := c.recordOf(n)
 	c.carry(n, rec)
@@ -197,7 +197,7 @@ func (c *creator) settleNew(ctx context.Context, n *plan.Node, rec *state.Entry,
 	if job.Addresses = n.Births(); g.Number > 1 && g.Identity == "" {
 		job.OlderUntil = time.Now().Add(n.Spec.Visibility)
 	}
-	job.ReplaceOn = nil // a new thing has nothing that could have changed
+	job.ReplaceOn = nil // a new object has nothing that could have changed
 	return c.settleJob(ctx, n, rec, g, job)
 }
 
@@ -211,7 +211,7 @@ func (c *creator) begun(ctx context.Context, n *plan.Node, rec *state.Entry) (ma
 		rec.Drop(gone)
 		defer func() {
 			if made != nil && made.Written.IsZero() {
-				made.Written = time.Now() // reads may still show the one that is gone
+				made.Written = time.Now() // reads may still show the one that is deleted
 			}
 		}()
 	}
@@ -247,8 +247,8 @@ func (c *creator) fresh(n *plan.Node, rec *state.Entry, number uint64) (*state.G
 	return g, nil
 }
 
-// carry keeps for a new thing what the program does not want compared: ignored paths hold the values of
-// the thing that is replaced, or those that an interrupted run had taken from it.
+// carry keeps for a new object what the program does not want compared: ignored paths hold the values of
+// the object that is replaced, or those that an interrupted run had taken from it.
 func (c *creator) carry(n *plan.Node, rec *state.Entry) {
 	ignored := n.Decl.Options.IgnoreChanges
 	if len(ignored) == 0 || n.Carried != nil {
@@ -290,7 +290,7 @@ func (s *settler) recordOf(n *plan.Node) *state.Entry {
 		rec = n.Entry.Clone()
 	}
 	if n.Was != nil {
-		return rec // it is what was deployed: only the thing itself is mended
+		return rec // it is what was deployed: only the object itself is mended
 	}
 	if rec.Birth == "" {
 		rec.Birth = n.Address
@@ -317,7 +317,7 @@ func (s *settler) unannounced(n *plan.Node, err error) error {
 	return err
 }
 
-// done records that a thing is settled, and lets others use it.
+// done writes to state that an object is as declared, and lets others use it.
 func (s *settler) done(ctx context.Context, n *plan.Node, rec *state.Entry, g *state.Generation, job *reconcile.Job, out reconcile.Outcome) (bool, error) {
 	g.Identity, g.Attributes, g.WriteDigests = out.Identity, out.Attrs, maps.Clone(out.Written)
 	g.Replaced, g.Written = s.contract(n).replaced(g, n.Spec.Visibility), time.Now()

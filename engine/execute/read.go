@@ -11,7 +11,8 @@ import (
 	"github.com/athanor-dev/athanor/reconcile"
 )
 
-// reading reads what is used and not owned as late as what it refers to is settled: right before somebody uses it, and then no more.
+// reading reads what is used and not owned as late as what it refers to is as declared: right before somebody uses it,
+// and then no more.
 type reading struct {
 	reads []*plan.Node // upstreams first
 	look  func(context.Context, *plan.Node) error

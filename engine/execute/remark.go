@@ -11,7 +11,8 @@ import (
 	"github.com/athanor-dev/athanor/reconcile"
 )
 
-// remark writes a mark on a thing, where it can carry one, is there and is ours, and changes nothing else of it.
+// remark writes an owner tag on an object, where it can carry one, is there and is ours, and changes nothing else of
+// it.
 func remark(ctx context.Context, j *planner.Jobs, n *plan.Node, g *state.Generation, mark reconcile.Mark) error {
 	job, look, err := j.MarkJob(ctx, n, g, mark)
 	if err != nil || job == nil || look.Absent {

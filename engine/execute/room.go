@@ -13,14 +13,14 @@ import (
 	"github.com/athanor-dev/athanor/statestore"
 )
 
-// unusable reports that what was begun cannot become the new thing: an interrupted run began it, and it is no longer what is
-// declared; or the answer to its creation was lost, with what only that told.
+// unusable reports that what was begun cannot become the new object: an interrupted run began it, and it is no longer
+// what is declared; or the answer to its creation was lost, with what only that held.
 func unusable(err error, again bool) bool {
 	replace, ok := errors.AsType[*reconcile.ReplaceError](err)
 	return ok && (again || replace.Lost())
 }
 
-// makeRoom takes away what is condemned when there would be a third thing beside the live and the new one. What cannot be
+// makeRoom deletes what is condemned when there would be a third object beside the live and the new one. What cannot be
 // deleted now, because something still uses it, stays condemned.
 func (c *creator) makeRoom(ctx context.Context, n *plan.Node, rec *state.Entry) error {
 	condemned := rec.Condemned()

@@ -20,7 +20,7 @@ const inFlight = 512
 // task is one piece of work on one node.
 type task struct {
 	n *plan.Node
-	// drop: take the old thing away; otherwise make it match.
+	// drop: delete the old object; otherwise make it match.
 	drop bool
 	// collecting: it takes away what a declared node has left behind.
 	collecting bool
@@ -50,9 +50,9 @@ func (t *task) intends() bool {
 		(n.Plan.Action == plan.Create || n.Plan.Action == plan.Replace)
 }
 
-// computes reports that nothing of a task is anywhere but in the record, and that doing it again would give the same. What a run
-// that is cut has not recorded of it is no loss, so that others of its sort go on before it is durable; whatever
-// changes the world comes after, since the record is written in the order of its changes.
+// computes reports that nothing of a task is anywhere but in state, and that doing it again would give the same. What a
+// run that is cut has not written to state of it is no loss, so that others of its sort go on before it is durable;
+// whatever changes the cloud comes after, since state is written in the order of its changes.
 func (t *task) computes() bool {
 	n := t.n
 	if n.Spec == nil || !n.Spec.Recorded || n.Spec.Rerun || n.Spec.InDev {
@@ -200,8 +200,8 @@ func (h *readyHeap) Pop() any {
 type signal struct {
 	t       *task
 	born    bool     // identity is known; the task goes on
-	settled *company // all is known, and goes on record with those that it sets free
-	passed  bool     // all is known, and is about to go on record
+	settled *company // all is known, and reaches state with those that it sets free
+	passed  bool     // all is known, and is about to reach state
 	waiting bool     // done, and somebody else must act before it is ready
 	err     error
 }
@@ -318,7 +318,7 @@ func all(*edge) bool          { return true }
 func byIdentity(e *edge) bool { return e.birth }
 func undurable(e *edge) bool  { return e.next.state == pending && e.next.computes() }
 
-// free lets go on those of what waited for t that may go on now.
+// free starts those of what waited for t that may go on now.
 func (s *schedule) free(t *task, may func(*edge) bool) {
 	for i := range t.after {
 		e := &t.after[i]
@@ -358,7 +358,7 @@ func (s *schedule) dismiss() {
 	s.invited = s.invited[:0]
 }
 
-// block marks what still waits for t as never to run.
+// block says of what still waits for t that it never runs.
 func (s *schedule) block(t, cause *task) {
 	for i := range t.after {
 		e := &t.after[i]

@@ -13,7 +13,7 @@ import (
 const dirFact = "dir"
 
 // introduction returns what the first change of a run tells of the whole stage beside the key that seals it: the saved plan that
-// is applied, and where the program lies, so that relative paths mean the same when the program is gone.
+// is applied, and where the program lies, so that relative paths mean the same when the program is not at hand.
 func (r *Run) introduction() map[string][]byte {
 	meta := map[string][]byte{}
 	if r.document != "" {
@@ -34,7 +34,7 @@ func (r *Run) introduction() map[string][]byte {
 	return meta
 }
 
-// OpenDir is where a stack lies as seen from the project's directory, "" when that is not on record.
+// OpenDir returns where a stack lies as seen from the project's directory, "" when state does not say.
 func OpenDir(key *seal.Key, snap *statestore.Snapshot) (string, error) {
 	v, err := state.OpenFact(snap, key, dirFact)
 	rel, _ := v.(string)

@@ -23,7 +23,7 @@ type Resource struct {
 	Bound map[string]string `json:"bound,omitempty"`
 }
 
-// Read is something used and not owned: looked at in every plan, never written, marked or deleted. One of ID and Query
+// Read is something used and not owned: read in every plan, never written, tagged or deleted. One of ID and Query
 // is set; Query are props that name it (a given name, or exact property matches among a listing).
 type Read struct {
 	Address  string         `json:"address"`
@@ -36,23 +36,24 @@ type Read struct {
 
 // Options change how the engine treats one resource.
 type Options struct {
-	// DependsOn are further addresses that must be settled before.
+	// DependsOn are further addresses that must be as declared before.
 	DependsOn []string `json:"dependsOn,omitempty"`
 	// Protect refuses deletion and replacement, at plan.
 	Protect bool `json:"protect,omitempty"`
-	// Retain forgets instead of deleting; the thing's mark is rewritten to retained.
+	// Retain removes from state instead of deleting; the object's owner tag is rewritten to retained.
 	Retain bool `json:"retain,omitempty"`
 	// DeletedWith is an address whose deletion takes this one along.
 	DeletedWith string `json:"deletedWith,omitempty"`
 	// RenamedFrom are earlier addresses.
 	RenamedFrom []string `json:"renamedFrom,omitempty"`
-	// Adopt takes over the object with this identity, whoever owns it; "*" takes what is found by name and is nobody's.
+	// Adopt takes over the object with this identity, whatever its owner; "*" takes what is found by name and has no
+	// owner tag.
 	Adopt string `json:"adopt,omitempty"`
 	// IgnoreChanges are paths (wildcards allowed) that are not compared, replacements included.
 	IgnoreChanges []tree.Path `json:"ignoreChanges,omitempty"`
 	// ReplaceOn are paths whose change replaces.
 	ReplaceOn []tree.Path `json:"replaceOn,omitempty"`
-	// DeleteFirst deletes the old thing before the new one is made.
+	// DeleteFirst deletes the old object before the new one is created.
 	DeleteFirst bool `json:"deleteFirst,omitempty"`
 	// AllowReplace and AllowDelete give leave where users' data would go.
 	AllowReplace bool `json:"allowReplace,omitempty"`

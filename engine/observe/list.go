@@ -52,7 +52,7 @@ func (r *Reader) ListNamed(ctx context.Context, kind reconcile.Any, a *Way) ([]r
 	})
 }
 
-// ListAll lists every object of a kind in a location, whoever owns it.
+// ListAll lists every object of a kind in a location, of all owners.
 func (r *Reader) ListAll(ctx context.Context, kind reconcile.Any, a *Way) ([]reconcile.Found, error) {
 	return r.listed("all\x00"+kind.Spec().Type+"\x00"+a.Place.String(), func() ([]reconcile.Found, error) {
 		return List(ctx, kind, reconcile.Scope{Cloud: a.Cloud, Place: a.Place, Dir: r.dir})

@@ -36,8 +36,8 @@ func FilesOf(assets map[string]reconcile.Asset) map[string]reconcile.Asset {
 	return kept
 }
 
-// rebuilt are the paths at which a thing differs because what it is made of changed since it was settled: a
-// source file was edited, code was built anew. Nobody touched the thing itself. They are the paths whose wanted
+// rebuilt returns the paths at which an object differs because what it is made of changed since it was reconciled: a
+// source file was edited, code was built anew. Nobody touched the object itself. They are the paths whose wanted
 // value comes from what was prepared, found by comparing without it.
 func (n *Node) rebuilt() (map[tree.Path]bool, error) {
 	if !n.builtAnew() || len(n.Look().Steps) == 0 {
@@ -58,7 +58,7 @@ func (n *Node) rebuilt() (map[tree.Path]bool, error) {
 	return paths, nil
 }
 
-// builtAnew reports that what a thing is made of differs from what it was settled with.
+// builtAnew reports that what an object is made of differs from what it was reconciled with.
 func (n *Node) builtAnew() bool {
 	return n.Entry != nil && n.Entry.Assets != "" && n.Entry.Assets != BuiltOf(n.Assets)
 }

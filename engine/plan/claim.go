@@ -9,7 +9,7 @@ import (
 	"github.com/athanor-dev/athanor/reconcile"
 )
 
-// ErrOtherStore is matched by refusals to delete what another store of the stage has marked.
+// ErrOtherStore is matched by refusals to delete what carries the owner tag of another store of the stage.
 var ErrOtherStore = errors.New("tagged by another state store of this stage")
 
 // MayTake reports whether an object that is not ours may be taken over without being named: one without an owner tag,
@@ -19,7 +19,7 @@ func MayTake(all bool, n *Node, answer adopt.Answer) bool {
 	return wanted && answer.Holder == "" && (answer.Owner.IsZero() || answer.Owner.Retained)
 }
 
-// OwnerError refuses a thing in the words of a verdict.
+// OwnerError refuses an object in the words of a verdict.
 func OwnerError(kind string, look reconcile.Look, answer adopt.Answer) *adopt.OwnerError {
 	return &adopt.OwnerError{Kind: kind, Identity: look.Identity, Verdict: answer.Verdict, Owner: answer.Owner, Holder: answer.Holder}
 }
@@ -45,7 +45,7 @@ func (c *Classifier) proven(n *Node) {
 	}
 }
 
-// OtherStore refuses to delete what another store of this stage has marked.
+// OtherStore refuses to delete what carries the owner tag of another store of this stage.
 func OtherStore(kind, identity string) error {
 	return reconcile.WithHint(fmt.Errorf("%s %s is %w", kind, identity, ErrOtherStore), "--take-over lets it be deleted from here")
 }
@@ -136,7 +136,7 @@ func (c *Classifier) refusesForeign(n *Node, answer adopt.Answer) error {
 	}
 }
 
-// classifyAdopted: somebody else's thing is taken over. What nothing can change in place is announced as a replacement
+// classifyAdopted: somebody else's object is taken over. What nothing can change in place is announced as a replacement
 // where that was asked for, and else refused.
 func (c *Classifier) classifyAdopted(n *Node, answer adopt.Answer) {
 	n.Plan.Action, n.Plan.From = Adopt, n.Look().Identity
@@ -172,8 +172,8 @@ func (c *Classifier) AsksAbroad(n *Node) bool {
 	return c.refusesForeign(n, answer) == nil
 }
 
-// claimedAbroad goes by whether another stage of this store has on record what carries no owner tag. Where an identity
-// says the account it is one thing; without one it may be of another machine or folder, and is only said.
+// claimedAbroad goes by whether another stage of this store has in state what carries no owner tag. Where an identity
+// says the account it is one object; without one it may be of another machine or folder, and is only said.
 func (c *Classifier) claimedAbroad(n *Node) {
 	holder := c.Abroad[SeenObject(n)]
 	switch {
@@ -188,7 +188,7 @@ func (c *Classifier) claimedAbroad(n *Node) {
 	}
 }
 
-// OneOwner refuses that two addresses claim one thing which neither has on record.
+// OneOwner refuses that two addresses claim one object which neither has in state.
 func (c *Classifier) OneOwner() {
 	claims := map[state.Object]*Node{}
 	for _, n := range c.Declared {

@@ -191,7 +191,7 @@ func Within(paths map[tree.Path]bool, p tree.Path) bool {
 	return false
 }
 
-// classifyLive: there is the one on record.
+// classifyLive: there is the one in state.
 func (c *Classifier) classifyLive(n *Node) {
 	g := n.Entry.Live()
 	if n.ReplacedWhole() {

@@ -13,7 +13,7 @@ import (
 type DeleteFirst struct{ Index *Index }
 
 // Spread carries replacements that delete first on to what would be broken meanwhile: a dependent whose
-// fixed path holds a value of the old thing goes before it, and comes again after.
+// fixed path holds a value of the old object is deleted before it, and comes again after.
 func (d DeleteFirst) Spread() {
 	for more := true; more; {
 		more = false
@@ -60,7 +60,7 @@ func dragged(n *Node) bool {
 	return slices.ContainsFunc(n.Ups, func(up *Node) bool { return up.Plan != nil && up.Plan.DeleteFirst && n.fixedOn(up) })
 }
 
-// clings reports that the old thing of a node holds on to one that goes first, although its new one will not.
+// clings reports that the old object of a node uses one that is deleted first, although its new one will not.
 func (d DeleteFirst) clings(n *Node) bool {
 	goes := func(up *Node) bool {
 		return up != nil && up.Plan != nil && up.Plan.DeleteFirst && !slices.Contains(n.Needs, up.Address)
@@ -93,8 +93,8 @@ func (n *Node) fixedOn(up *Node) bool {
 	})
 }
 
-// NameHeld are the things of a node's record that bear the given name which its new thing is to have: they must go
-// before it can come.
+// NameHeld returns the objects of a node's state entry that bear the given name which its new object is to have: they
+// must be deleted before it can come.
 func (n *Node) NameHeld(rec *state.Entry) []*state.Generation {
 	o := n.Object()
 	if rec == nil || o == nil || !o.Named {

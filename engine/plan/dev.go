@@ -13,12 +13,12 @@ import (
 	"github.com/athanor-dev/athanor/statestore"
 )
 
-// Dev says that plans are those of a dev session: what it makes is on record as made by dev, and nothing else is ever
-// deleted by it, whatever the program says.
+// Dev says that plans are those of a dev session: state says of what it makes that dev made it, and nothing else is
+// ever deleted by it, whatever the program says.
 type Dev struct {
 	// Here is leave to work on a stage that something else than dev made. Without it such a stage is refused.
 	Here bool
-	// Narrow looks at what the record and the program disagree about and takes the rest as it is on record, see narrow.go. A
+	// Narrow reads what state and the program disagree about and takes the rest as state has it, see narrow.go. A
 	// stage without rows is looked for as a whole all the same.
 	Narrow bool
 	// Look are addresses that a narrow plan looks at as well.
@@ -27,8 +27,8 @@ type Dev struct {
 	Remote []string
 }
 
-// LocalStage begins the names of stages that are dev's own. It decides one thing: whose is what is found of such a
-// stage when its record is lost.
+// LocalStage begins the names of stages that are dev's own. It decides one question: whose is what is found of such a
+// stage when its state is lost.
 const LocalStage = "local-"
 
 // ErrDeployed is matched when a dev session is refused a stage that something else made.
@@ -43,7 +43,7 @@ type DevRules struct {
 	Name    string // of the stage
 }
 
-// Keeps reports that a dev session must leave a thing: it did not make it.
+// Keeps reports that a dev session must leave an object: it did not make it.
 func (d DevRules) Keeps(g *state.Generation) bool { return d.Session != nil && g != nil && !g.Dev }
 
 // keepsRow is the same for anything of a row.
@@ -56,7 +56,7 @@ func (d DevRules) Collectable(rec *state.Entry) []*state.Generation {
 	return slices.DeleteFunc(rec.Condemned(), d.Keeps)
 }
 
-// FindsOwn reports that what is found without a record is taken for made by dev.
+// FindsOwn reports that what is found without state is taken for made by dev.
 func (d DevRules) FindsOwn() bool { return d.Session != nil && strings.HasPrefix(d.Name, LocalStage) }
 
 // Check refuses a dev session a stage that it did not make.
@@ -110,8 +110,8 @@ func (d DevRules) Leaves(undeclared []*Node, chosen *Chosen, forget []string) []
 }
 
 // Local is a declaration as a dev session serves it on this machine: of the local variant of its kind. Nil where there is
-// none, or it is to be in the cloud. What guards a thing of the cloud is no concern of it: nobody's data is in there, and
-// nothing could be taken over.
+// none, or it is to be in the cloud. What guards an object in the cloud is no concern of it: nobody's data is in there,
+// and nothing could be taken over.
 func (d DevRules) Local(catalog *reconcile.Catalog, r *graph.Resource) *graph.Resource {
 	if d.Session == nil || Matches(d.Session.Remote, r.Address) {
 		return nil

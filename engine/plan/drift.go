@@ -16,7 +16,8 @@ type Left struct {
 	// Why is a sentence for people, such as "the program changed it".
 	Why string `json:"why"`
 	// Reasons are the paths that the program changed since the last deploy, where Have is what was deployed. Those that
-	// the world changed as well are there once more, as its own: that is drift too, which the next deploy settles.
+	// somebody changed outside athanor as well are there once more, as its own: that is drift too, which the next
+	// deploy reverts.
 	Reasons []Reason `json:"reasons,omitempty"`
 }
 
@@ -30,7 +31,7 @@ type Drift struct {
 
 // Deployed is what is known of a node as it was deployed last.
 type Deployed struct {
-	// Literal: its props are values on record, not to be read as tokens; secret are those to be masked.
+	// Literal: its props are values in state, not to be read as tokens; secret are those to be masked.
 	Literal bool
 	Secret  map[tree.Path]bool
 	Needs   []string
@@ -41,7 +42,7 @@ type Deployed struct {
 // Deployed returns how an address was deployed last, nil where that is not known.
 func (d *Drift) Deployed(addr string) *Deployed { return d.Of[addr] }
 
-// classifyVanished: what was deployed is gone. It is made again as it was, unless what it was made of is not at
+// classifyVanished: what was deployed is missing. It is made again as it was, unless what it was made of is not at
 // hand any more.
 func (c *Classifier) classifyVanished(n *Node) {
 	live := n.Entry.Live()
@@ -55,7 +56,7 @@ func (c *Classifier) classifyVanished(n *Node) {
 	}
 }
 
-// asRecorded lets others go by what is on record of a node, whose repair brings it back to that. What is made anew
+// asRecorded lets others go by what state has of a node, whose repair brings it back to that. What is made anew
 // will differ, and what is unchanged is as it was seen.
 func (n *Node) asRecorded() {
 	if n.Was == nil || n.Plan.Action == Create || n.Plan.Action == Replace || n.Plan.Action == Unchanged && !n.Look().Absent {
@@ -64,7 +65,7 @@ func (n *Node) asRecorded() {
 	n.Attrs, n.Unknown, n.Moving = n.Entry.Live().Attributes, false, nil
 }
 
-// yield tells apart what the world changed from what follows from what a thing is made of. In a drift plan the
+// yield tells apart what changed outside athanor from what follows from what an object is made of. In a drift plan the
 // program's paths are left to the next deploy, and not compared here nor when it is applied.
 func (c *Classifier) yield(n *Node) error {
 	var err error
@@ -98,7 +99,8 @@ func (c *Classifier) yield(n *Node) error {
 	return n.Saw(n.Kind.Compare(n.Job, *n.Look()))
 }
 
-// changedByBoth adds to what is left of a node what the world changed of it too, unless the program has taken that over.
+// changedByBoth adds to what is left of a node what changed outside athanor of it too, unless the program has taken
+// that over.
 func (c *Classifier) changedByBoth(n *Node) error {
 	if len(n.Was.Moved) == 0 {
 		return nil
@@ -137,8 +139,8 @@ func UnfollowedWarnings(declared []*Node) []string {
 	return texts
 }
 
-// Drifted reports whether the world changed anything since the last deploy, repairable or not. What the program has
-// taken over since is none.
+// Drifted reports whether anything changed outside athanor since the last deploy, repairable or not. What the program
+// has taken over since is none.
 func (p *Plan) Drifted() bool {
 	byWorld := func(r Reason) bool { return r.Source == ByWorld }
 	return p.Pending() ||

@@ -167,8 +167,8 @@ func (e *CycleError) Error() string {
 	return b.String()
 }
 
-// HalfMovedError says that a move was stopped after the rows had moved. The named ones are not marked with their new
-// addresses yet; the next deploy does it, and so does the same move again.
+// HalfMovedError says that a move was stopped after the rows had moved. The named ones have no owner tags with their
+// new addresses yet; the next deploy does it, and so does the same move again.
 type HalfMovedError struct{ Addresses []string }
 
 func (e *HalfMovedError) Error() string {

@@ -6,7 +6,7 @@ import (
 	"github.com/athanor-dev/athanor/reconcile"
 )
 
-// EventType says what kind of thing happened. The set is documented and only grows.
+// EventType says what happened. The set is documented and only grows.
 type EventType string
 
 // The types of events.
@@ -35,7 +35,7 @@ const (
 	StatusInterrupted Status = "interrupted"
 )
 
-// Event is one thing that happened in a run, as it is stored, streamed and shown. Its texts are redacted.
+// Event is one step of a run, as it is stored, streamed and shown. Its texts are redacted.
 type Event struct {
 	Time    time.Time `json:"time"`
 	Run     string    `json:"run"`

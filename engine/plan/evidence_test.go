@@ -8,7 +8,7 @@ import (
 	"github.com/athanor-dev/athanor/reconcile"
 )
 
-// A thing without name and mark is nobody's in particular, unless the list of its parent has but one such.
+// An object without name and owner tag is nobody's in particular, unless the list of its parent has but one such.
 func TestFindsOfAParentAreOurs(t *testing.T) {
 	t.Parallel()
 	for want, spec := range map[adopt.Verdict]*reconcile.Spec{
@@ -23,8 +23,8 @@ func TestFindsOfAParentAreOurs(t *testing.T) {
 	}
 }
 
-// A thing without a mark, of a kind that has marks, is ours if we began it under a generated name: the run may have been
-// cut between the creation and the mark. A name that the author chose proves nothing.
+// An object without an owner tag, of a kind that has owner tags, is ours if we began it under a generated name: the run
+// may have been cut between the creation and the tag. A name that the author chose proves nothing.
 func TestWhatWeBeganIsOurs(t *testing.T) {
 	t.Parallel()
 	spec := &reconcile.Spec{Type: "world.Marked", Marked: true, Named: true}

@@ -16,7 +16,7 @@ import (
 type Index struct {
 	Catalog *reconcile.Catalog
 	Redact  *redact.Redactor
-	// Forget are the addresses that the program lets go.
+	// Forget are the addresses that the program removes from state.
 	Forget []string
 
 	Nodes    map[string]*Node
@@ -35,12 +35,12 @@ type Basis struct {
 	Dev    *reconcile.Dev // nil outside of a dev session
 }
 
-// Evidence collects what the verdict on a found thing goes by. g is the generation that it may be, nil for none.
+// Evidence collects what the verdict on a found object goes by. g is the generation that it may be, nil for none.
 func (b *Basis) Evidence(n *Node, job *reconcile.Job, look reconcile.Look, g *state.Generation) adopt.Evidence {
 	return b.EvidenceOf(n, n.Spec, job, look, g)
 }
 
-// EvidenceOf is the same for a thing of another kind than the node's: one that it was before.
+// EvidenceOf is the same for an object of another kind than the node's: one that it was before.
 func (b *Basis) EvidenceOf(n *Node, spec *reconcile.Spec, job *reconcile.Job, look reconcile.Look, g *state.Generation) adopt.Evidence {
 	if g == nil {
 		g = new(state.Generation)
@@ -56,12 +56,12 @@ func (b *Basis) EvidenceOf(n *Node, spec *reconcile.Spec, job *reconcile.Job, lo
 	}
 }
 
-// RetainedHere reports the owner tag of an object that a resource of this stage let go.
+// RetainedHere reports the owner tag of an object that a resource of this stage retained.
 func RetainedHere(owner reconcile.Mark, stage statestore.Stage) bool {
 	return owner.Retained && owner.Stack == stage.Stack && owner.Stage == stage.Name
 }
 
-// IsMarkStep reports a difference that is about the mark alone.
+// IsMarkStep reports a difference that is about the owner tag alone.
 func IsMarkStep(s reconcile.Step) bool {
 	steps := s.Path.Steps()
 	return len(steps) > 0 && adopt.IsMark(steps[len(steps)-1].Key)
@@ -78,7 +78,8 @@ func (b *Basis) Mark(addr string, generation uint64) reconcile.Mark {
 	return reconcile.Mark{Stack: b.Stage.Stack, Stage: b.Stage.Name, Address: addr, Generation: generation, Store: b.Store}
 }
 
-// Elses reports an address that is declared by itself: what is marked with it belongs to that one.
+// Elses reports an address that is declared by itself: an object with that address in its owner tag belongs to that
+// one.
 func (x *Index) Elses(n *Node, addr string) bool {
 	other := x.Nodes[addr]
 	return other != nil && other != n && other.Decl != nil

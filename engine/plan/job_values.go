@@ -30,7 +30,7 @@ func sameAt(a, b map[string]any, p tree.Path) bool {
 // IsKnown tells whether a name can be looked for: it holds no value that comes later.
 func IsKnown(name string) bool { return name != "" && !token.Has(name) }
 
-// TakeAlong gives a new thing the values of ignored paths that the old one had.
+// TakeAlong gives a new object the values of ignored paths that the old one had.
 func (n *Node) TakeAlong(job *reconcile.Job) {
 	for p, v := range n.Carried {
 		job.Props = WithValue(job.Props, p, v)

@@ -84,14 +84,15 @@ func (l *Leftovers) ClassifyLeftover(n *Node) {
 	l.ClassifyDelete(n, g)
 }
 
-// retained reports that what is live is let go: its author said so, or its kind says so and nobody gave leave to delete it.
+// retained reports that what is live is retained: its author said so, or its kind says so and nobody permitted to
+// delete it.
 func (l *Leftovers) retained(n *Node) bool {
 	o := n.Entry.Options()
 	kind := n.Spec != nil && n.Spec.Retained && !o.AllowDelete && !Matches(l.Options.AllowDelete, n.Address)
 	return n.Entry.Live() != nil && (o.Retain || kind)
 }
 
-// classifyRetained: it is let go, not deleted. What only its name marks as ours would be taken for ours again.
+// classifyRetained: it is retained, not deleted. What only its name shows to be ours would be taken for ours again.
 func (l *Leftovers) classifyRetained(n *Node) {
 	g := n.Entry.Live()
 	n.Plan.Action = Forget
@@ -186,7 +187,7 @@ func (x *Index) CutBetween(n *Node) map[string][]tree.Path {
 	return cut
 }
 
-// heldUser is a node that would let go of a thing of this one, and cannot yet.
+// heldUser returns a node that would stop using an object of this one, and cannot yet.
 func (n *Declaration) heldUser() *Node {
 	for _, user := range n.users {
 		if user.Held {
@@ -196,7 +197,7 @@ func (n *Declaration) heldUser() *Node {
 	return nil
 }
 
-// IsFound reports a declared node whose thing was found without a record, and is ours.
+// IsFound reports a declared node whose object was found without state, and is ours.
 func IsFound(n *Node) bool {
 	return n.Plan != nil && n.Present() == nil && !n.Look().Absent && !n.Spec.Recorded &&
 		(n.Plan.Action == Recover || n.Plan.Action == Replace)

@@ -128,7 +128,7 @@ func (l *Lines) condemned(n *Node) []Planned {
 		lines = append(lines, line)
 	}
 	if l.Session != nil && !l.FindsOwn() {
-		return lines // older finds are recorded, and left
+		return lines // older finds are in state, and left
 	}
 	for _, f := range n.Others {
 		line := Planned{

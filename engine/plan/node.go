@@ -107,7 +107,7 @@ type Decision struct {
 	// Current: it was observed with all its upstreams decided, and need not be compared again.
 	Current bool
 	Decided bool // it was classified
-	// Later: it is only read, and the run reads it, since something that it refers to is not settled before.
+	// Later: it is only read, and the run reads it, since something that it refers to is not as declared before.
 	Later bool
 	// Held: it would do something, and what it needs waits for somebody.
 	Held bool
@@ -236,7 +236,7 @@ func (n *Node) KindName() string {
 var ErrStopped = errors.New("stopped")
 
 // Hooks are those of the program, or for what is no longer declared the commands that were deployed last: functions
-// are gone with the declaration.
+// are not at hand when the declaration is not.
 func (n *Node) Hooks() (before, after []graph.Hook) {
 	if n.Decl != nil {
 		return n.Decl.Options.Before, n.Decl.Options.After
@@ -324,7 +324,7 @@ func (n *Tracked) Generations() []*state.Generation {
 // Present is the generation that a node is compared with.
 func (n *Tracked) Present() *state.Generation { return n.Entry.Present() }
 
-// PresentKind is the kind of the present thing, which may be another than the declared.
+// PresentKind is the kind of the present object, which may be another than the declared.
 func (n *Node) PresentKind(catalog *reconcile.Catalog) reconcile.Any {
 	if g := n.Present(); g != nil && g.Kind != n.Spec.Type {
 		if k, ok := catalog.Kind(g.Kind); ok {
@@ -348,7 +348,7 @@ func (n *Node) Birth() string {
 	return n.Address
 }
 
-// Births are all addresses that a thing of this node may be marked with or named after.
+// Births are all addresses that the owner tag or the name of an object of this node may have.
 func (n *Node) Births() []string {
 	births := []string{n.Birth()}
 	if n.Address != births[0] {

@@ -2,11 +2,11 @@ package plan
 
 // PlanOptions say how to plan.
 type PlanOptions struct {
-	// Adopt takes over what is there and carries nobody's mark.
+	// Adopt takes over what is there and has no owner tag.
 	Adopt bool
-	// Take takes over one thing by its identity, and touches nothing else.
+	// Take takes over one object by its identity, and touches nothing else.
 	Take *Take
-	// TakeOver lets things be deleted that another store marked.
+	// TakeOver lets objects be deleted that have the owner tag of another store.
 	TakeOver bool
 	// Incomplete says that the state may lack entries, as one does that was put back to something older: every location is
 	// searched for objects of the stage that neither an entry nor the program explains, and they are deleted. Without any
@@ -14,7 +14,7 @@ type PlanOptions struct {
 	Incomplete bool
 	// NoObserve compares with the record only.
 	NoObserve bool
-	// Force settles even what is equal; commands run again.
+	// Force applies even what is equal; commands run again.
 	Force bool
 	// Target and Exclude are globs over addresses: only those with what they need; all but those and what needs them.
 	Target, Exclude []string
@@ -26,7 +26,7 @@ type PlanOptions struct {
 	Dev *Dev
 }
 
-// Take names the thing that is to become an address's own.
+// Take names the object that is to become an address's own.
 type Take struct {
 	Address string
 	// Identity is the physical identity, or the name where the kind can list.

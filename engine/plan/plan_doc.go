@@ -23,10 +23,10 @@ const (
 	Update    Action = "update"    // there is one of ours that differs
 	Replace   Action = "replace"   // it differs where nothing can change in place
 	Delete    Action = "delete"    // no longer declared, or condemned
-	Move      Action = "move"      // the same thing under another address
-	Forget    Action = "forget"    // let go, not deleted
-	Wait      Action = "wait"      // settled as far as we can; somebody else must act
-	Unchanged Action = "unchanged" // settled
+	Move      Action = "move"      // the same object under another address
+	Forget    Action = "forget"    // retained, not deleted
+	Wait      Action = "wait"      // as declared as far as we can; somebody else must act
+	Unchanged Action = "unchanged" // as declared
 	Blocked   Action = "blocked"   // cannot be planned, or depends on one that cannot
 )
 
@@ -36,7 +36,7 @@ type Source string
 // The sources of a difference.
 const (
 	ByProgram Source = "program" // the declaration changed since the last deploy
-	ByWorld   Source = "world"   // drift: the world changed
+	ByWorld   Source = "world"   // drift: a change outside athanor
 	ByRequest Source = "request" // --replace, --force
 )
 
@@ -52,7 +52,7 @@ type Reason struct {
 	// Unknown: want is known only later; the action "may" happen.
 	Unknown bool `json:"unknown,omitempty"`
 	Secret  bool `json:"secret,omitempty"`
-	// Call is the operation that settles it, Note what that does beside.
+	// Call is the operation that applies it, Note what that does beside.
 	Call string `json:"call,omitempty"`
 	Note string `json:"note,omitempty"`
 	// Files are those that differ where the value is made of files, such as code; nil where state does not tell.
@@ -66,7 +66,7 @@ type Planned struct {
 	Action  Action `json:"action"`
 	// May: the action happens only if a value that is not known yet turns out different.
 	May bool `json:"may,omitempty"`
-	// DeleteFirst: the old thing goes before the new one comes.
+	// DeleteFirst: the old object is deleted before the new one is created.
 	DeleteFirst bool     `json:"deleteFirst,omitempty"`
 	Reasons     []Reason `json:"reasons,omitempty"`
 	// Local: it is on this machine, made by the local variant of the kind that the program declares.
@@ -82,9 +82,9 @@ type Planned struct {
 	WaitUntil time.Time `json:"waitUntil,omitzero"`
 	// From is the old address of a move, or the identity that is adopted or recovered.
 	From string `json:"from,omitempty"`
-	// Identity is the physical identity of the live thing, "" when there is none.
+	// Identity is the physical identity of the live object, "" when there is none.
 	Identity string `json:"identity,omitempty"`
-	// Generation is that of the thing which the action is about.
+	// Generation is that of the object which the action is about.
 	Generation uint64          `json:"generation,omitempty"`
 	Place      reconcile.Place `json:"place,omitzero"`
 	// Needs are the addresses whose work comes before this one's.
@@ -121,8 +121,8 @@ type Plan struct {
 	Store string `json:"store,omitempty"`
 	// Destroy: everything goes.
 	Destroy bool `json:"destroy,omitempty"`
-	// Drift: what the world changed since the last deploy goes back to what it was. Left is what the program changed
-	// meanwhile, which is the next deploy's; nothing of it is in Actions.
+	// Drift: what changed outside athanor since the last deploy goes back to what it was. Left is what the program
+	// changed meanwhile, which is the next deploy's; nothing of it is in Actions.
 	Drift bool   `json:"drift,omitempty"`
 	Left  []Left `json:"left,omitempty"`
 	// Serial is the record's version that was planned on; Digest the graph's.

@@ -10,7 +10,7 @@ import (
 // at nor made, and of its record only what it needs is brought up to date.
 func (b *Basis) Sleeps(n *Node) bool { return n.Decl != nil && n.Spec.InDev && b.Dev == nil }
 
-// classifySleeping leaves a node as it is. Nobody knows anything of its attributes: those on record are of a session
+// classifySleeping leaves a node as it is. Nobody knows anything of its attributes: those in state are of a session
 // that has ended. Drift alone goes by them, since it goes by what was deployed.
 func (c *Classifier) classifySleeping(n *Node) {
 	n.Plan.Action, n.Plan.Notes = Unchanged, []string{"runs in dev"}
@@ -28,7 +28,8 @@ func (c *Classifier) unsure(n *Node) bool {
 // sleeping reports a line of the plan about what a dev session alone would start.
 func (p *Plan) sleeping(a *Planned) bool { return a.InDev && !p.Dev && a.Action == Unchanged }
 
-// awake refuses to deploy what refers to a thing that lives in a dev session alone: without one its values never come.
+// awake refuses to deploy what refers to an object that lives in a dev session alone: without one its values never
+// come.
 func (b *Basis) awake(n *Node) error {
 	if n.Was != nil {
 		return nil

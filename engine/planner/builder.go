@@ -16,7 +16,7 @@ type Builder struct {
 	warm             *Warm // keeps what was prepared; nil keeps nothing
 }
 
-// awaitFiles marks the nodes that are prepared of files which something that comes before them may write.
+// awaitFiles notes the nodes that are prepared of files which something that comes before them may write.
 func (b *Builder) awaitFiles() {
 	behind := make(map[*plan.Node]bool)
 	for _, n := range b.sorted {

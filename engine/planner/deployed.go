@@ -162,7 +162,7 @@ type changes struct {
 	reasons []plan.Reason
 }
 
-// changesOf compares a declaration with the props on record, with the attributes on record in it. What cannot be known
+// changesOf compares a declaration with the props in state, with the attributes in state in it. What cannot be known
 // here, such as a secret that is not at hand, counts as unchanged.
 func (d *restoring) changesOf(ctx context.Context, n *plan.Node, now *graph.Resource) changes {
 	elsewhere := false // it refers to what was not deployed
@@ -244,7 +244,7 @@ func (e *Planner) PlanDrift(ctx context.Context, stage statestore.Stage, g *Grap
 	if w.fresh && w.Snap.LastRun == nil {
 		return nil, reconcile.WithHint(fmt.Errorf("%w: %s was never deployed, or its state is lost", plan.ErrNothingKnown, stage), "`athanor deploy` makes what the program declares, and finds what is there")
 	}
-	w.fresh = false // what is not on record cannot drift: nothing is looked for
+	w.fresh = false // what is not in state cannot drift: nothing is looked for
 	w.drift, w.Program.was = d, d.Deployed
 	w.Again = func(ctx context.Context) (*plan.Plan, error) { return e.PlanDrift(ctx, stage, g, o) }
 	if w.program = program; program == nil {

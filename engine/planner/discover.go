@@ -65,8 +65,8 @@ type finder struct {
 	take  *plan.Take
 }
 
-// undeclared makes records of the things that were discovered and that no declared address explains, so that they are
-// deleted like any other.
+// undeclared makes state entries of the objects that were discovered and that no declared address explains, so that
+// they are deleted like any other.
 func (s *finder) undeclared(dev bool) []*plan.Node {
 	if len(s.discovered.byAddress) == 0 {
 		return nil
@@ -89,7 +89,8 @@ func (s *finder) undeclared(dev bool) []*plan.Node {
 	return extra
 }
 
-// foundNode makes one record of all discovered things of an address: the highest generation live, the others condemned.
+// foundNode makes one state entry of all discovered objects of an address: the highest generation live, the others
+// condemned.
 func (s *finder) foundNode(addr string, things []*observe.Tagged, dev bool) *plan.Node {
 	things = slices.DeleteFunc(slices.Clone(things), func(d *observe.Tagged) bool { return d.Mark.Retained })
 	if len(things) == 0 {

@@ -46,7 +46,7 @@ type Planner struct {
 	Redact *redact.Redactor
 }
 
-// Policy says how a plan is made. Each of its fields decides one thing, and none says for which command that is.
+// Policy says how a plan is made. Each of its fields decides one question, and none says for which command that is.
 type Policy struct {
 	plan.PlanOptions
 	// renames: entries follow the earlier addresses that the program names.

@@ -15,9 +15,9 @@ import (
 	"github.com/athanor-dev/athanor/statestore"
 )
 
-// find looks for the thing of a node that has no row, or none but condemned things: by the identity that the
-// author gave, by the marks of a discovery, by its name or its generated names, else as the kind finds. The look
-// that it settles on is the node's.
+// find looks for the object of a node that has no row, or none but condemned objects: by the identity that the
+// author gave, by the owner tags of a discovery, by its name or its generated names, else as the kind finds. The look
+// that it chooses is the node's.
 func (s *finder) find(ctx context.Context, n *plan.Node) error {
 	if n.Spec.Recorded {
 		job, err := s.DeclaredJob(ctx, n, Target{Number: n.NextNumber()})
@@ -43,7 +43,7 @@ func (s *finder) find(ctx context.Context, n *plan.Node) error {
 	return s.misfits(ctx, n)
 }
 
-// candidates looks at everything that may be a node's thing. There is at least one entry: an absent look where there is
+// candidates reads every object that may be a node's. There is at least one entry: an absent look where there is
 // nothing.
 func (s *finder) candidates(ctx context.Context, n *plan.Node) ([]plan.Find, error) {
 	if id := s.take.Named(n); id != "" {
@@ -64,7 +64,7 @@ func (s *finder) candidates(ctx context.Context, n *plan.Node) ([]plan.Find, err
 	return append(finds, old...), err
 }
 
-// byMark looks at what discovery found with the node's mark.
+// byMark reads what discovery found with the node's owner tag.
 func (s *finder) byMark(ctx context.Context, n *plan.Node) ([]plan.Find, error) {
 	var finds []plan.Find
 	for _, d := range s.marked(n) {
@@ -84,7 +84,7 @@ func (s *finder) byMark(ctx context.Context, n *plan.Node) ([]plan.Find, error) 
 	return finds, nil
 }
 
-// slotOf is the slot whose generated name a found thing bears.
+// slotOf returns the slot whose generated name a found object bears.
 func (s *finder) slotOf(n *plan.Node, f plan.Find) int {
 	d := s.discovered.byIdentity[f.Look.Identity]
 	if d == nil || f.Job.Naming == nil {
@@ -101,7 +101,7 @@ func (s *finder) slotOf(n *plan.Node, f plan.Find) int {
 	return 0
 }
 
-// marked are the discovered things that carry an address of the node.
+// marked returns the discovered objects whose owner tag has an address of the node.
 func (s *finder) marked(n *plan.Node) []*observe.Tagged {
 	var marked []*observe.Tagged
 	for _, birth := range n.Births() {
@@ -117,8 +117,8 @@ func (s *finder) marked(n *plan.Node) []*observe.Tagged {
 	return marked
 }
 
-// misfits condemns what carries the node's mark and is of another kind or in another place: it was that before
-// the record was lost.
+// misfits condemns what carries the node's owner tag and is of another kind or in another location: it was that before
+// state was lost.
 func (s *finder) misfits(ctx context.Context, n *plan.Node) error {
 	for _, d := range s.marked(n) {
 		if d.Kind == n.Spec.Type && d.Way.Place == n.Access.Place {
@@ -214,7 +214,7 @@ func (s *finder) slotHeld(n *plan.Node, birth string, slot int) bool {
 	}))
 }
 
-// another reports that a look shows the thing of another address of this stage, which bears a name of this one: it
+// another reports that a read shows the object of another address of this stage, which bears a name of this one: it
 // was renamed away, or is condemned.
 func (s *finder) another(n *plan.Node, f plan.Find) bool {
 	if f.Look.Absent {
@@ -225,8 +225,8 @@ func (s *finder) another(n *plan.Node, f plan.Find) bool {
 		n.Entry.ByObject(n.Spec.Type, n.Access.Place, f.Look.Identity) != nil
 }
 
-// lookFor looks once for a thing without a record. Where what it goes by is not known yet the find is empty:
-// the thing will be created or found when it is.
+// lookFor looks once for an object that is not in state. Where what it goes by is not known yet the find is empty:
+// the object will be created or found when it is.
 func (s *finder) lookFor(ctx context.Context, n *plan.Node, t Target, adjust func(*reconcile.Job)) (plan.Find, error) {
 	job, err := s.DeclaredJob(ctx, n, t)
 	if err != nil {
@@ -303,7 +303,7 @@ func (k *walk) findReplaced(ctx context.Context, n *plan.Node) error {
 	return nil
 }
 
-// Findable reports that what a thing goes by is known: its identity, its name, or all of its props.
+// Findable reports that what an object goes by is known: its identity, its name, or all of its props.
 func Findable(job *reconcile.Job) bool {
 	switch {
 	case job.ID != "", plan.IsKnown(job.Name):
@@ -315,7 +315,7 @@ func Findable(job *reconcile.Job) bool {
 }
 
 // pick says which of several finds is the live one: the one whose fixed paths equal the declaration; if
-// several do, the highest generation; without marks nothing tells them apart.
+// several do, the highest generation; without owner tags nothing tells them apart.
 func (s *finder) pick(finds []plan.Find) (*plan.Find, error) {
 	if len(finds) == 1 {
 		return &finds[0], nil

@@ -8,7 +8,7 @@ import (
 	"github.com/athanor-dev/athanor/statestore"
 )
 
-// Recovered is the record of a thing that reading found again.
+// Recovered is the state entry of an object that reading found again.
 func Recovered(n *plan.Node, nodes map[string]*plan.Node, dev bool) *state.Entry {
 	rec := &state.Entry{Address: n.Address, Birth: n.Birth(), Found: true, NeedsUnknown: true}
 	if n.Entry != nil {
@@ -26,7 +26,7 @@ func Recovered(n *plan.Node, nodes map[string]*plan.Node, dev bool) *state.Entry
 	rec.Generations = append(rec.Generations, &state.Generation{
 		Number: rec.NumberFor(n.Look().Owner.Generation), State: statestore.Live, Slot: n.Slot, Kind: n.Spec.Type, Location: n.Access.Place,
 		Identity: n.Look().Identity, Name: n.Job.Name, NameGiven: n.Job.Named, Attributes: n.Look().Attrs,
-		Written: time.Now(), // it was seen: absent soon after is not gone
+		Written: time.Now(), // it was seen: absent soon after is not deleted
 		Dev:     dev,
 	})
 	for i := range n.Others {

@@ -33,7 +33,7 @@ type Graph struct {
 	// Reads are used and not owned.
 	Reads   []graph.Read   `json:"reads,omitempty"`
 	Outputs map[string]any `json:"outputs,omitempty"`
-	// Forget are addresses that are no longer declared and are to be let go, not deleted.
+	// Forget are addresses that are no longer declared and are to be removed from state, not deleted.
 	Forget []string `json:"forget,omitempty"`
 	// Program says why the graph needs its program: "then", "hook", "policy".
 	Program []string `json:"program,omitempty"`

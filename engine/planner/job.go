@@ -32,7 +32,7 @@ type Target struct {
 	// Number and Slot are those of one that does not exist yet.
 	Number uint64
 	Slot   int
-	// was: references to these are to older things of theirs, with these attributes.
+	// was: references to these are to older objects of theirs, with these attributes.
 	was map[*plan.Node]map[string]any
 	// Final: a run has come to it. What is not known by now will not be before the node's own work is done.
 	Final bool
@@ -115,7 +115,8 @@ func (j *Jobs) job(n *plan.Node, a *observe.Way, t Target) *reconcile.Job {
 	return job
 }
 
-// name decides the physical name. A generated one is that of the address of birth, and once a thing has one it keeps it.
+// name decides the physical name. A generated one is that of the address of creation, and an object that has one keeps
+// it.
 func (j *Jobs) name(n *plan.Node, job *reconcile.Job, t Target) {
 	n.Kind.Names(job)
 	switch {
@@ -127,7 +128,7 @@ func (j *Jobs) name(n *plan.Node, job *reconcile.Job, t Target) {
 	}
 }
 
-// RecordedJob is the job of looking at or deleting what is on record, without a declaration.
+// RecordedJob is the job of reading or deleting what is in state, without a declaration.
 func (j *Jobs) RecordedJob(n *plan.Node, a *observe.Way, g *state.Generation) *reconcile.Job {
 	job := j.job(n, a, Target{Gen: g, Number: g.Number})
 	if n.Entry != nil {

@@ -74,7 +74,7 @@ func (v *narrowing) differs(ctx context.Context, n *plan.Node) bool {
 }
 
 // widenLevel selects what the upstreams that were observed may change, before its level is classified. One that has
-// nothing to do counts as well: a run that was cut may have changed it and not recorded it.
+// nothing to do counts as well: a run that was cut may have changed it and not written that to state.
 func (v *narrowing) widenLevel(ctx context.Context, level []*plan.Node) {
 	if v != nil {
 		v.widen(ctx, slices.DeleteFunc(slices.Clone(level), func(n *plan.Node) bool { return !slices.ContainsFunc(n.Ups, v.IsSelected) }))

@@ -18,8 +18,8 @@ import (
 // anyName stands for a name that is not known yet.
 const anyName = "*"
 
-// Needs are what deploying the plan asks of the access control of providers: looking at everything that is looked at,
-// and doing what is planned, each on the thing that it is done to. A plan that was read from a file has none.
+// Needs are what deploying the plan asks of the access control of providers: reading every object that is read,
+// and doing what is planned, each on the object that it is done to. A plan that was read from a file has none.
 func Needs(ctx context.Context, p *plan.Plan) []reconcile.Need {
 	w := DraftOf(p)
 	if w == nil {
@@ -86,7 +86,7 @@ func (x *needing) look(n *plan.Node) {
 	if n.Entry.Live() == nil {
 		x.add(n, x.names(n), n.Spec.Permissions.List)
 		if n.Spec.Marked && !n.Spec.Named && !n.Spec.Lists {
-			x.add(n, []string{anyName}, n.Access.Provider.Permissions.List) // it is sought by its mark
+			x.add(n, []string{anyName}, n.Access.Provider.Permissions.List) // it is sought by its owner tag
 		}
 	}
 }
@@ -228,7 +228,7 @@ func (x *needing) valuesAt(n *plan.Node, paths []tree.Path) []string {
 	return slices.Sorted(maps.Keys(all))
 }
 
-// names are those that a node's thing has or gets: as the author gave it, on record, or made up. Without a record it is
+// names are those that a node's object has or gets: as the author gave it, in state, or made up. Without state it is
 // looked for in every slot, unless a listing shows them.
 func (x *needing) names(n *plan.Node) []string {
 	switch live, object := n.Present(), n.Object(); {
@@ -252,12 +252,12 @@ func (x *needing) names(n *plan.Node) []string {
 	return names
 }
 
-// slot is the name that a node's thing would have in a slot.
+// slot is the name that a node's object would have in a slot.
 func (x *needing) slot(n *plan.Node, slot int) string {
 	return adopt.Name(*n.Object().Naming, n.Access.Place, x.work.Stage.Stack, x.work.Stage.Name, n.Birth(), slot)
 }
 
-// namesOf are the name of a node's thing with an identity, else that.
+// namesOf returns the name of a node's object with an identity, else that.
 func (x *needing) namesOf(n *plan.Node, identity string) []string {
 	if n.Spec != nil && n.Spec.Permissions.Of != "" {
 		return x.texts(x.prop(n, n.Spec.Permissions.Of))
@@ -325,8 +325,8 @@ func (x *needing) texts(text string) []string {
 	return slices.Sorted(maps.Keys(all))
 }
 
-// reference is what one reference leads to: a value that is known, or the name or the ARN that its thing will have, one
-// of several where that is open.
+// reference is what one reference leads to: a value that is known, or the name or the ARN that its object will have,
+// one of several where that is open.
 func (x *needing) reference(e token.Expr, alternative int) string {
 	if e.Op == token.OpSecret {
 		return anyName

@@ -79,7 +79,7 @@ func regionHint(err error, have *observe.Way) error {
 	return reconcile.WithHint(err, "the account is the same: set the region to %s, in the settings or in the environment", place.Recorded.Region)
 }
 
-// lookAhead looks at everything that can be looked at before its upstreams are known: what is on record by an identity
+// lookAhead reads everything that can be read before its upstreams are known: what is in state by an identity
 // or a name, and what refers to nothing.
 func (o *observer) lookAhead(ctx context.Context, declared, undeclared []*plan.Node) {
 	var ahead []*plan.Node
@@ -102,7 +102,7 @@ func (o *observer) lookAhead(ctx context.Context, declared, undeclared []*plan.N
 	}
 }
 
-// lookMany groups nodes on record by kind and place where the kind can look at many at once. It returns the others.
+// lookMany groups nodes in state by kind and location where the kind can read many at once. It returns the others.
 func (o *observer) lookMany(ctx context.Context, nodes []*plan.Node) []*plan.Node {
 	type group struct {
 		kind string
@@ -177,8 +177,8 @@ func (o *observer) lookAt(ctx context.Context, n *plan.Node) {
 	}
 }
 
-// presentJob is the job of comparing a node with its present thing. Where that is of another kind or in another place,
-// it is looked at without comparing.
+// presentJob is the job of comparing a node with its present object. Where that is of another kind or in another
+// location, it is read without comparing.
 func (s *finder) presentJob(ctx context.Context, n *plan.Node) (*reconcile.Job, error) {
 	g := n.Present()
 	if g == nil {
@@ -251,8 +251,8 @@ func (o *observer) lookReads(ctx context.Context, warm *Warm, asBefore bool) err
 	return nil
 }
 
-// ReadLater reads for a run what planning could not, since something that it refers to was not settled. What it looks for may still not be
-// known, where that was left out of the run: then nobody knows its attributes.
+// ReadLater reads for a run what planning could not, since something that it refers to was not as declared. What it
+// looks for may still not be known, where that was left out of the run: then nobody knows its attributes.
 func (o *observer) ReadLater(ctx context.Context, n *plan.Node) error {
 	if err := o.readNode(reconcile.ReadOnly(ctx), n); !errors.Is(err, errQueryUnknown) {
 		return err
@@ -303,7 +303,7 @@ func (o *observer) lookRead(ctx context.Context, n *plan.Node) (reconcile.Look, 
 	return o.search(ctx, n, job)
 }
 
-// search looks for the one listed thing whose props equal those of a query.
+// search looks for the one listed object whose props equal those of a query.
 func (o *observer) search(ctx context.Context, n *plan.Node, query *reconcile.Job) (reconcile.Look, error) {
 	things, err := observe.List(ctx, n.Kind, reconcile.Scope{Cloud: n.Access.Cloud, Place: n.Access.Place, Dir: o.Dir})
 	if err != nil {

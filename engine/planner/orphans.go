@@ -15,7 +15,7 @@ import (
 	"github.com/athanor-dev/athanor/statestore"
 )
 
-// Orphans are the marked things of a stage that no row knows.
+// Orphans are the objects with a stage's owner tag that no row knows.
 type Orphans struct {
 	Things []Thing `json:"things"`
 	// Places are where it was looked, and Unreached why it could not be elsewhere.
@@ -131,7 +131,7 @@ func (s *scanning) orphan(ctx context.Context, f *observe.Tagged) (Thing, bool, 
 		return Thing{}, false, nil
 	}
 	found := f.Found
-	found.Mark = nil // the thing itself says, not a listing that may be late
+	found.Mark = nil // the object itself says, not a listing that may be late
 	t, there, err := s.read(ctx, kind, f.Way, found)
 	if err != nil || !there || t.Owner == nil || t.Standing == StandingForeign {
 		return Thing{}, false, err
@@ -146,7 +146,7 @@ func declares(g *Graph, addr string) bool {
 	})
 }
 
-// planGone plans the deletion of things that no row knows. Those of an address that has a row go beside it.
+// planGone plans the deletion of objects that no row knows. Those of an address that has a row are deleted beside it.
 func (w *Draft) planGone(ctx context.Context, gone map[string][]*observe.Tagged) (*plan.Plan, error) {
 	ctx = reconcile.ReadOnly(reconcile.WithGate(ctx, w.Gate))
 	w.Damaged = nil // a row that cannot be read has nothing to do with it
@@ -164,8 +164,8 @@ func (w *Draft) planGone(ctx context.Context, gone map[string][]*observe.Tagged)
 	return w.document(ctx, &plan.Plan{Destroy: true}, outcome{}, w.program.Digest)
 }
 
-// planBeside plans the deletion of what carries the mark of an address whose row knows another thing. The row stays as
-// it is: what it allows and forbids holds for these too.
+// planBeside plans the deletion of what carries the owner tag of an address whose row knows another object. The row
+// stays as it is: what it allows and forbids holds for these too.
 func (w *Draft) planBeside(ctx context.Context, rec *state.Entry, things []*observe.Tagged) {
 	rec.Generations, rec.Needs, rec.Cut = nil, nil, nil
 	n := &plan.Node{

@@ -118,7 +118,7 @@ func (o outputs) last() (map[string]any, map[string]bool) {
 	return values, secret
 }
 
-// Seal makes the bytes of the outputs, and reports whether they differ from those on record.
+// Seal makes the bytes of the outputs, and reports whether they differ from those in state.
 func (o outputs) Seal(ctx context.Context) ([]byte, bool) {
 	if o.none {
 		return nil, false

@@ -11,7 +11,7 @@ import (
 	"github.com/athanor-dev/athanor/reconcile/tree"
 )
 
-// overlaps finds declared resources that name or decide the same thing, so that each would undo at every deploy what the other did.
+// overlaps finds declared resources that name or decide the same object, so that each would undo at every deploy what the other did.
 type overlaps struct {
 	*Jobs
 	problems []plan.Problem

@@ -9,8 +9,8 @@ import (
 	"github.com/athanor-dev/athanor/reconcile"
 )
 
-// MarkJob looks at a thing for the sake of its mark: the job would write the mark and change nothing else. It is nil
-// where there is no mark to write: the kind carries none, nothing is known of the thing, or nothing of its props.
+// MarkJob reads an object for the sake of its owner tag: the job would write the tag and change nothing else. It is nil
+// where there is no tag to write: the kind carries none, nothing is known of the object, or nothing of its props.
 func (j *Jobs) MarkJob(ctx context.Context, n *plan.Node, g *state.Generation, mark reconcile.Mark) (*reconcile.Job, reconcile.Look, error) {
 	kind, ok := j.Catalog.Kind(g.Kind)
 	if !ok || !kind.Spec().Marked || g.Identity == "" {

@@ -21,7 +21,8 @@ func (o *observer) retypeAll(ctx context.Context, declared []*plan.Node) {
 }
 
 // retype gives a node an entry in which its live object is one of the declared kind: one that the author names by its identity there, or one that the kind
-// makes of what state has. The plan alone has that entry, until a run writes it. Where the object is gone the node stays as it is.
+// makes of what state has. The plan alone has that entry, until a run writes it. Where the object is missing the node
+// stays as it is.
 func (o *observer) retype(ctx context.Context, n *plan.Node, live *state.Generation) error {
 	former := reconcile.Former{Kind: live.Kind, Place: live.Location, Identity: live.Identity, Attrs: live.Attributes}
 	takes := n.Spec.MovesFrom != nil && n.Spec.MovesFrom(former)

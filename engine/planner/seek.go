@@ -9,7 +9,7 @@ import (
 	"github.com/athanor-dev/athanor/reconcile"
 )
 
-// byIdentityOrName looks for the thing that was named: by its identity, else by its name in the kind's listing.
+// byIdentityOrName looks for the object that was named: by its identity, else by its name in the kind's listing.
 func (s *finder) byIdentityOrName(ctx context.Context, n *plan.Node, id string) (plan.Find, error) {
 	look := func(id string) (plan.Find, error) {
 		return s.lookFor(ctx, n, Target{Number: n.NextNumber()}, func(job *reconcile.Job) { job.ID = id })
@@ -33,15 +33,15 @@ func (s *finder) byIdentityOrName(ctx context.Context, n *plan.Node, id string) 
 	return f, fmt.Errorf("adopt: there is no %s %s", n.Spec.Type, id)
 }
 
-// byListing looks for what the cloud names itself and only a mark tells: in the kind's listing, or in what carries
-// the stage's mark. A listing is made once for each kind and place.
+// byListing looks for what the cloud names itself and only an owner tag tells: in the kind's listing, or in what
+// carries the stage's owner tag. A listing is made once for each kind and location.
 func (s *finder) byListing(ctx context.Context, n *plan.Node, first plan.Find) ([]plan.Find, error) {
 	var finds []plan.Find
 	if !first.Look.Absent && !s.another(n, first) {
 		finds = append(finds, first)
 	}
 	if s.fresh {
-		return orFirst(finds, first), nil // everything that is marked was discovered
+		return orFirst(finds, first), nil // everything with an owner tag was discovered
 	}
 	things, err := s.Cloud.ListTagged(ctx, n.Kind, n.Access)
 	if err != nil {
@@ -75,7 +75,7 @@ func orFirst(finds []plan.Find, first plan.Find) []plan.Find {
 	return []plan.Find{first}
 }
 
-// isMark reports a mark that a node's thing would carry.
+// isMark reports an owner tag that a node's object would carry.
 func (s *finder) isMark(n *plan.Node, mark reconcile.Mark) bool {
 	answer := adopt.Judge(adopt.Evidence{Tagged: mark, Tag: s.Mark(n.Address, 0), Addresses: n.Births(), Taggable: true})
 	return !mark.IsZero() && answer.Verdict == adopt.Ours

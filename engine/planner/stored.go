@@ -50,7 +50,7 @@ func openStored(snap *statestore.Snapshot, key *seal.Key) *Stored {
 // isEmpty reports that the stage has no entries, not even such as cannot be read.
 func (s *Stored) isEmpty() bool { return len(s.Snap.Rows) == 0 && len(s.Snap.Damaged) == 0 }
 
-// shed lets go of what rows hold sealed once they are open: with many rows it is most of what a snapshot weighs.
+// shed drops what rows hold sealed once they are open: with many rows it is most of what a snapshot weighs.
 func (s *Stored) shed() {
 	for addr := range s.Records {
 		row := s.Snap.Rows[addr]
@@ -59,8 +59,8 @@ func (s *Stored) shed() {
 	}
 }
 
-// shedRows lets go of the rows whose entries have what they say, but for those of which something was condemned before, and of
-// all rows keeps what they needed.
+// shedRows drops the rows whose entries have what they say, but for those of which something was condemned before, and
+// of all rows keeps what they needed.
 func (s *Stored) shedRows() {
 	condemned := func(g statestore.Generation) bool { return g.State == statestore.Condemned }
 	rows, needs := map[string]statestore.Row{}, map[string][]string{}
@@ -100,7 +100,7 @@ func (s *Stored) followNeeds(moves map[string]string) {
 	}
 }
 
-// Known are all addresses on record, damaged ones too.
+// Known are all addresses in state, damaged ones too.
 func (s *Stored) Known() map[string]bool { return KnownAddresses(s.Records, s.Damaged) }
 
 // lastRun reports that the last run of the stage was one of these commands.
@@ -152,7 +152,7 @@ func KnownAddresses(records map[string]*state.Entry, damaged map[string]error) m
 	return known
 }
 
-// NothingAs says that an address is not on record, and which one may be meant.
+// NothingAs says that an address is not in state, and which one may be meant.
 func NothingAs(addr string, known []string) error {
 	return plan.WithNearest(fmt.Errorf("state has no entry %q", addr), addr, known, "`athanor state list` lists what is")
 }

@@ -18,46 +18,46 @@ import (
 	"github.com/athanor-dev/athanor/reconcile/tree"
 )
 
-// Standing says whose a thing is, as a scan of the world shows it.
+// Standing says whose an object is, as a scan shows it.
 type Standing string
 
-// The standings of things that no row knows.
+// The standings of objects that no row knows.
 const (
 	StandingOurs      Standing = "ours"      // of this stack and stage
 	StandingAdoptable Standing = "adoptable" // nobody's that we know of
 	StandingForeign   Standing = "foreign"   // another owner's
-	StandingRetained  Standing = "retained"  // let go on purpose: listed, never deleted
+	StandingRetained  Standing = "retained"  // retained on purpose: listed, never deleted
 )
 
-// Thing is an object of the world that no row knows.
+// Thing is an object in the cloud that no row knows.
 type Thing struct {
 	Kind     string          `json:"kind"`
 	Identity string          `json:"identity"`
 	Name     string          `json:"name,omitempty"`
 	Place    reconcile.Place `json:"place"`
 	Standing Standing        `json:"standing"`
-	// Address is that of the program which finds it, else the one in its mark.
+	// Address is that of the program which finds it, else the one in its owner tag.
 	Address string `json:"address,omitempty"`
-	// Declared: the program declares the address, and its next deploy takes the thing up.
+	// Declared: the program declares the address, and its next deploy adopts the object.
 	Declared bool `json:"declared,omitempty"`
-	// Owner is the mark on the thing.
+	// Owner is the owner tag on the object.
 	Owner *reconcile.Mark `json:"owner,omitempty"`
-	// OtherStore: it is of this stage, and was marked by another store.
+	// OtherStore: it is of this stage, and has the owner tag of another store.
 	OtherStore bool `json:"otherStore,omitempty"`
 	// Props say how it is made, as far as that differs from the defaults, and Missing what cannot be told from
 	// looking at it. Given when they were asked for.
 	Props   map[string]any `json:"props,omitempty"`
 	Missing []tree.Path    `json:"missing,omitempty"`
-	// Differs are the paths at which a declared thing differs from its declaration. Given with Props.
+	// Differs are the paths at which a declared object differs from its declaration. Given with Props.
 	Differs []tree.Path `json:"-"`
-	// Assigned: the cloud names such things itself, so that a program must name it by its identity.
+	// Assigned: the cloud names such objects itself, so that a program must name it by its identity.
 	Assigned bool `json:"assigned,omitempty"`
 }
 
 // Scan is what was found, and where.
 type Scan struct {
 	Things []Thing `json:"things"`
-	// Unlisted are kinds in use that cannot be listed: their things are found by the program alone, or by identity.
+	// Unlisted are kinds in use that cannot be listed: their objects are found by the program alone, or by identity.
 	Unlisted []string `json:"unlisted,omitempty"`
 	// Places are where it was looked.
 	Places []reconcile.Place `json:"places,omitempty"`
@@ -254,7 +254,7 @@ func (s *scanning) byIdentity(ctx context.Context) {
 	}
 }
 
-// put adds a thing, or tells more of one that is known.
+// put adds an object, or says more of one that is known.
 func (s *scanning) put(t Thing) {
 	for i := range s.out.Things {
 		if have := &s.out.Things[i]; have.Kind == t.Kind && have.Place == t.Place && have.Identity == t.Identity {
@@ -299,7 +299,7 @@ func (s *scanning) read(ctx context.Context, kind reconcile.Any, a *observe.Way,
 	return t, true, unread
 }
 
-// asked reports whether the props of a thing are to be read back.
+// asked reports whether the props of an object are to be read back.
 func (s *scanning) asked(f reconcile.Found, look reconcile.Look) bool {
 	mark := look.Owner
 	if f.Mark != nil {
@@ -310,7 +310,7 @@ func (s *scanning) asked(f reconcile.Found, look reconcile.Look) bool {
 	})
 }
 
-// describe reads back how a thing is made.
+// describe reads back how an object is made.
 func (s *scanning) describe(kind reconcile.Any, job *reconcile.Job, look reconcile.Look, t *Thing) {
 	declared, rest := reconcile.Describe(kind, job, look)
 	t.Props = declared

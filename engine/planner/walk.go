@@ -167,8 +167,8 @@ func (k *walk) askAbroad(ctx context.Context, n *plan.Node) error {
 	return nil
 }
 
-// compute finds out what a thing that is kept in the record alone will be, as far as that needs no call: a random
-// value is known before it is recorded, and so is what is made of it. What nobody refers to is not computed.
+// compute finds out what an object that is kept in state alone will be, as far as that needs no call: a random
+// value is known before it is in state, and so is what is made of it. What nobody refers to is not computed.
 func compute(ctx context.Context, n *plan.Node) {
 	if !n.Spec.Recorded || n.Spec.Rerun || n.Entry != nil || !n.Look().Absent || n.Job == nil || len(n.Job.Unknown) > 0 {
 		return
@@ -194,7 +194,7 @@ func (k *walk) reconsider(ctx context.Context) {
 	}
 }
 
-// consult reads what the taken thing needs, and touches it in no way.
+// consult reads what the taken object needs, and touches it in no way.
 func (k *walk) consult(ctx context.Context, n *plan.Node) {
 	if k.o.Take == nil || !n.Feeds(k.o.Take.Address) {
 		return

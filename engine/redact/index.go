@@ -143,7 +143,7 @@ func (x *index) addParts(text string, alphabet int, wanted bool) {
 	}
 }
 
-// find calls mark with each place in a text where something known is; it stops when mark returns false.
+// find calls a function with each place in a text where something known is; it stops when that returns false.
 func (x *index) find(text string, mark func(from, to int, part bool) bool) {
 	var runs [alphabetCount]struct{ from, to int }
 	flush := func(alphabet int) bool {

@@ -12,7 +12,7 @@ import (
 	"github.com/athanor-dev/athanor/reconcile"
 )
 
-// observe finds a thing by identity, by name, by its parent or by its mark.
+// observe finds an object by identity, by name, by its parent or by its owner tag.
 func (c *Cloud) observe(ctx context.Context, t Trait, s site) (live Object, err error) {
 	if !t.Assigned && s.ID == "" && s.Last == nil && s.Name == "" {
 		return live, errNoName
@@ -34,7 +34,7 @@ func (c *Cloud) observe(ctx context.Context, t Trait, s site) (live Object, err 
 	return live, err
 }
 
-// sought is what a read shows of the thing that a site describes, nil when nothing.
+// sought is what a read shows of the object that a site describes, nil when nothing.
 func (c *Cloud) sought(t Trait, s site) *Object {
 	in, id := regionOf(s.Cloud), s.ID
 	switch {
@@ -77,7 +77,7 @@ func (c *Cloud) search(t Trait, in string, s site) *Object {
 
 func identity(name string) string { return "sim:" + name }
 
-// create makes a thing, tags and all in one call.
+// create makes an object, tags and all in one call.
 func (c *Cloud) create(ctx context.Context, t Trait, s site) (Attrs, error) {
 	var made Object
 	err := c.write(ctx, fmt.Sprintf("create %s/%d", s.Address, s.Owner.Generation), func() (Effect, error) {

@@ -13,7 +13,7 @@ import (
 	"github.com/athanor-dev/athanor/reconcile"
 )
 
-// Object is one thing in the cloud.
+// Object is one object in the cloud.
 type Object struct {
 	Kind, Region, ID, Name string
 	// Fields are what users set: "color", "size", "peer", "after", "base", "secret", "parent".
@@ -31,7 +31,7 @@ type Object struct {
 	// Refuse makes every deletion fail.
 	Refuse bool
 
-	// Owner is whose it is in truth, tags or not: the mark that it was made with or last marked with.
+	// Owner is whose it is in truth, tags or not: the owner tag that it was made with or got last.
 	Owner reconcile.Mark
 	// Created: a call of ours created it.
 	Created bool
@@ -265,7 +265,7 @@ func (c *Cloud) used(o *Object) bool {
 	return false
 }
 
-// The bounds that hold at every instant: two live things for an address, more only for those whose deletion the cloud
+// The bounds that hold at every instant: two live objects for an address, more only for those whose deletion the cloud
 // refused, and four in all.
 const (
 	mostLive = 2
@@ -276,7 +276,7 @@ const (
 func (c *Cloud) watch() {
 	live, all := map[string]int{}, map[string]int{}
 	for _, o := range c.objects {
-		if o.gone || o.Owner.Address == "" || o.Owner.Retained { // what was let go is no longer an object of the address
+		if o.gone || o.Owner.Address == "" || o.Owner.Retained { // what was retained is no longer an object of the address
 			continue
 		}
 		key := o.Owner.Address

@@ -17,7 +17,8 @@ func without(kind string) move {
 	return func(_ context.Context, s *simtest.Sim) error { return s.Without(kind) }
 }
 
-// allKinds goes on with a binary that knows all kinds again, when the others are done: those that are of this color or gone.
+// allKinds goes on with a binary that knows all kinds again, when the others are done: those that are of this color or
+// deleted.
 func allKinds(color string) move {
 	return func(_ context.Context, s *simtest.Sim) error {
 		left := 0

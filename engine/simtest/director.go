@@ -42,7 +42,7 @@ const (
 	Storing
 )
 
-// Event is one thing that a run does to the outside: a call or a commit.
+// Event is one effect of a run outside: a call or a commit.
 type Event struct {
 	Name string
 	Sort Sort
@@ -68,7 +68,7 @@ type Director struct {
 	endless bool // met more events than any run has that ends
 	denied  int  // how often it was told so
 	fenced  bool
-	zombies []string // mutations that began after the lease was gone
+	zombies []string // mutations that began after the lease was lost
 
 	pending []*turn
 	arrived chan struct{}
@@ -126,7 +126,7 @@ type Life struct {
 	Hit, Dead bool
 	// Endless: it met so many events that it would not have ended by itself.
 	Endless bool
-	// Zombies are the mutations that it began after its lease was gone.
+	// Zombies are the mutations that it began after its lease was lost.
 	Zombies []string
 }
 

@@ -1,5 +1,5 @@
 // Package simtest proves the engine's promise on a simulated cloud: cut a run anywhere, lose any answer, lose the
-// whole store; the same command once more gives the declared world, each thing made once and nothing left behind.
+// whole store; the same command once more gives the declared world, each object made once and nothing left behind.
 //
 // It knows a cloud with its own durable table of objects, whose kinds behave like the difficult ones of real clouds;
 // a director that lets exactly one event happen at a time, so that a run can be repeated and cut anywhere; the oracles,

@@ -47,7 +47,7 @@ type Trait struct {
 	Birth bool
 	// Stale is for how long reads may not show a write.
 	Stale time.Duration
-	// Reuse is how long a name stays taken after its object is gone.
+	// Reuse is how long a name stays taken after its object is deleted.
 	Reuse time.Duration
 	// Most is how many there can be.
 	Most int

@@ -20,7 +20,8 @@ func matrix() []*scenario {
 	begun := func(event string, o simtest.Outcome) []move {
 		return []move{deployed(first), met(larger, once(event, o))}
 	}
-	// The identity of what is settled at once goes on record with its result: a look that is refused is what keeps it apart.
+	// The identity of what is as declared at once reaches state with its result: a read that is refused is what keeps
+	// it apart.
 	kept := func(commit string) map[string]simtest.Outcome {
 		return map[string]simtest.Outcome{"read a #2": simtest.Throttle, commit: simtest.AfterStore}
 	}

@@ -48,7 +48,7 @@ func deletedWith(a string) func(*engine.Options) {
 	return func(o *engine.Options) { o.DeletedWith = a }
 }
 
-// move is one thing that happened before a scenario begins.
+// move is one event before a scenario begins.
 type move func(context.Context, *simtest.Sim) error
 
 // deployed deploys a program, which must succeed.

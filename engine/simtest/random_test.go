@@ -60,7 +60,7 @@ func (s *sketch) edit(t *rapid.T) *sketch {
 	return e
 }
 
-// graph is the sketch as a program. What refers to something that is gone refers to nothing.
+// graph is the sketch as a program. What refers to something that is deleted refers to nothing.
 func (s *sketch) graph() *engine.Graph {
 	var all []engine.Resource
 	for i, kind := range s.kinds {

@@ -49,7 +49,7 @@ type ran struct {
 	had   *NoteProps
 }
 
-// commandKind acts on the world when it is made, and undoes it with the props that it was made with.
+// commandKind acts outside state when it is made, and undoes it with the props that it was made with.
 func (c *Cloud) commandKind() *reconciletest.Kind[NoteProps, ran, NoteAttrs] {
 	act := func(ctx context.Context, op, address, text string, mark reconcile.Mark) error {
 		return c.write(ctx, op+" "+address, func() (Effect, error) {

@@ -284,7 +284,7 @@ func (sc *scenario) judge(ctx context.Context, s *simtest.Sim, p point, out, wan
 			out.violate("%d mutations; %d are enough", out.calls, most)
 		}
 	}
-	if !p.lost { // without the record numbers begin again where nothing is left to read one from
+	if !p.lost { // without state numbers begin again where nothing is left to read one from
 		for what, n := range out.tally.ByGeneration {
 			if n > 1+sc.again*cuts {
 				out.violate("%s: %d times", what, n)

@@ -172,7 +172,7 @@ func (s *Sim) runHook(cmd *exec.Cmd) ([]byte, error) {
 	return nil, nil
 }
 
-// unlock frees the lease of whoever holds it.
+// unlock frees the lease of its holder.
 func (s *Sim) unlock(why string) {
 	order := statestore.Order{Unlock: true, Who: "simtest", Why: why}
 	_, _ = s.record.Store.Interrupt(context.Background(), Stage(), order) // a store in memory does not fail
@@ -181,7 +181,7 @@ func (s *Sim) unlock(why string) {
 // Lose loses the whole record. The machine still knows which store it was.
 func (s *Sim) Lose() { s.record = &store{mem.New(), s.Director, s.record.id} }
 
-// Move goes on at another machine, without the record.
+// Move goes on at another machine, without state.
 func (s *Sim) Move() {
 	s.record, s.known = &store{mem.New(), s.Director, s.record.id + "'"}, false
 }

@@ -12,7 +12,7 @@ import (
 // acquire is the event of taking the lease.
 const acquire = "acquire"
 
-// store puts the director before a store: each commit is an event, and a process that is gone commits nothing.
+// store puts the director before a store: each commit is an event, and a process that has ended commits nothing.
 type store struct {
 	statestore.Store
 	d  *Director
@@ -41,7 +41,7 @@ func (s *store) Commit(ctx context.Context, lease statestore.Lease, batch states
 // Pace lets a journal collect its next commit when everything else waits: what is queued by then shares the commit.
 func (s *store) Pace() { s.d.wait(pace) }
 
-// Runs is asked before each change of the world. A process that is gone learns nothing.
+// Runs is asked before each change in the cloud. A process that has ended learns nothing.
 func (s *store) Runs(ctx context.Context, stage statestore.Stage, limit int) ([]statestore.Run, error) {
 	if s.d.Life().Dead {
 		return nil, errCut
@@ -49,7 +49,7 @@ func (s *store) Runs(ctx context.Context, stage statestore.Stage, limit int) ([]
 	return s.Store.Runs(ctx, stage, limit)
 }
 
-// event lets a commit happen, or not. A process that is gone does not learn why.
+// event lets a commit happen, or not. A process that has ended does not learn why.
 func (s *store) event(names []string, do func() error) error {
 	s.d.wait(names[0])
 	fate := Fine
@@ -90,7 +90,7 @@ func namesOf(b statestore.Batch) []string {
 	return names
 }
 
-// stateOf is a row in short: a letter and a number for each generation, an exclamation mark for an intent.
+// stateOf is a row in short: a letter and a number for each generation, an exclamation point for an intent.
 func stateOf(row statestore.Row) string {
 	var b strings.Builder
 	for _, g := range row.Generations {

@@ -94,7 +94,7 @@ const (
 	limitNowhere  = "a program that declares nothing has nowhere to look when its record is lost"
 )
 
-// givenNameMade: an intent, a given name and no mark do not tell who made what is there.
+// givenNameMade: an intent, a given name and no owner tag do not tell who made what is there.
 func givenNameMade(event string, o simtest.Outcome, _ bool) string {
 	made := o == simtest.AnswerLost || o == simtest.NotStored || o == simtest.Swallow || o == simtest.Severed
 	unsaid := strings.HasPrefix(event, "commit a:c") && !strings.Contains(event, "!") && (o == simtest.BeforeSend || o == simtest.Severed)

@@ -182,15 +182,15 @@ func Open(row statestore.Row, stage statestore.Stage, key *seal.Key) (*Entry, er
 	}
 	r, err := decodeRow(row, plain)
 	if by := seal.SealedBy(row.Body); err == nil && by != key.ID() {
-		r.derivedFrom(by)
+		noteKey(r.Generations, by)
 	}
 	return r, err
 }
 
-// derivedFrom notes that a key that is not the newest any more sealed the entry: what is derived was derived from that
-// one.
-func (r *Entry) derivedFrom(id string) {
-	for _, g := range r.Generations {
+// noteKey notes that a key that is not the newest any more sealed the entry of these generations: what is derived was
+// derived from that one.
+func noteKey(generations []*Generation, id string) {
+	for _, g := range generations {
 		if g.DerivedFrom == "" {
 			g.DerivedFrom = id
 		}

@@ -116,7 +116,7 @@ func missing(from token.Stack, stages []statestore.Stage) error {
 	return e
 }
 
-// Output is the value of another stack's output, as it was recorded last. It is never unknown.
+// Output is the value of another stack's output, as the last run wrote it to state. It is never unknown.
 func (v *Values) Output(ctx context.Context, from token.Stack, path tree.Path) (token.Value, error) {
 	v.mu.Lock()
 	p := v.peers[from]

@@ -13,7 +13,7 @@ import (
 )
 
 // A reader that stands still while it has a lock, as one that was stopped does, keeps a writer waiting for its patience
-// and no longer; other readers go on, and the writer succeeds as soon as the reader is gone.
+// and no longer; other readers go on, and the writer succeeds as soon as the reader has ended.
 func TestAReaderStandsStill(t *testing.T) {
 	const patience = 200 * time.Millisecond
 	for _, tt := range []struct{ name, file string }{

@@ -57,7 +57,7 @@ func (w *watch) reason(err error) error {
 	return err
 }
 
-// patiently runs a call, again while the server is gone, as long as the store's patience lasts: servers are restarted
+// patiently runs a call, again while the server is away, as long as the store's patience lasts: servers are restarted
 // and replaced, which takes seconds, and a run in its middle should not notice. Everything but what stands under
 // backend.once can be sent again without harm.
 func (s *Store) patiently(ctx context.Context, call func() error) error {

@@ -162,7 +162,7 @@ func (s *Store) explain(ctx context.Context, err error) error {
 	}
 	version := int64(nothing)
 	looking := s.begin(ctx, pgx.TxOptions{}, func(ctx context.Context, tx pgx.Tx, _ *watch) (err error) {
-		// Whoever migrates now is waited for: tables are seen by their rows in the catalogue a moment before every
+		// A migration that runs now is waited for: tables are seen by their rows in the catalogue a moment before every
 		// connection knows of them, and both are sure once the lock is given back.
 		if _, err := tx.Exec(ctx, "select pg_advisory_xact_lock_shared($1)", s.migrationLock()); err != nil {
 			return err

@@ -42,7 +42,7 @@ type tables struct {
 	at    version
 	known map[ledger.Table]*table
 	clear []cleared
-	err   error // the first thing that went wrong: what was decided since is void
+	err   error // the first error: what was decided since is void
 }
 
 // table is what one transaction knows of a table.

@@ -8,7 +8,7 @@ import (
 
 // StartBound starts cmd so that it cannot outlive this process, however this
 // process ends. The kernel sends the signal when the *thread* that started the
-// child ends, so a goroutine keeps that thread until the child is gone. The
+// child ends, so a goroutine keeps that thread until the child has ended. The
 // channel closes then.
 func StartBound(cmd *exec.Cmd) (<-chan struct{}, error) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}

@@ -27,7 +27,7 @@ func ModuleRoot() (dir string, ok bool) {
 	}
 }
 
-// StartFree starts a command that may outlive this process. The channel closes when it is gone.
+// StartFree starts a command that may outlive this process. The channel closes when it has ended.
 func StartFree(cmd *exec.Cmd) (<-chan struct{}, error) {
 	if err := cmd.Start(); err != nil {
 		return nil, err

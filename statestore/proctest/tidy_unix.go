@@ -10,7 +10,7 @@ import (
 // canLock: folders can be locked.
 const canLock = true
 
-// lockFolder locks a folder and returns what holds the lock, or nil where another process has it, or it is gone. The kernel gives the lock
+// lockFolder locks a folder and returns what holds the lock, or nil where another process has it, or it is missing. The kernel gives the lock
 // back when this process ends, however that comes.
 func lockFolder(path string) *os.File {
 	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_DIRECTORY|syscall.O_NOFOLLOW, 0)

@@ -15,7 +15,7 @@ import (
 // exposedFact names the stage-wide fact that holds keyed digests of the secrets that an older key could open, sealed.
 const exposedFact = keeper.Prefix + "exposed"
 
-// exposed are the digests of all secrets of a stage as they are now, sealed under the newest key: whoever had an older
+// exposed are the digests of all secrets of a stage as they are now, sealed under the newest key: a holder of an older
 // key could read each of them, as long as it is not changed.
 func (w *work) exposed(snap *statestore.Snapshot) ([]byte, error) {
 	digests := map[string]string{}
@@ -54,7 +54,7 @@ func (r Rotation) values(snap *statestore.Snapshot, ring *seal.Key) map[string][
 	return values
 }
 
-// Exposed lists the secrets that whoever had a key from before the last rotation could read or compute, and that have
+// Exposed lists the secrets that a holder of a key from before the last rotation could read or compute, and that have
 // not changed since: "ADDRESS PATH" of a resource's, "secret NAME" of a sealed one. It takes no lease.
 func Exposed(ctx context.Context, r Rotation) ([]string, error) {
 	snap, err := r.Store.Load(ctx, r.Stage)

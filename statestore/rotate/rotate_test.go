@@ -328,7 +328,7 @@ func sealedIn(snap *statestore.Snapshot) map[string][]byte {
 	return all
 }
 
-// whole fails unless everything opens, whoever sealed it.
+// whole fails unless everything opens, under whichever key it was sealed.
 func (s *stack) whole(ring *seal.Key) {
 	s.t.Helper()
 	snap := s.load()
@@ -488,7 +488,7 @@ func TestRotateTwice(t *testing.T) {
 	s.rotated(true)
 }
 
-// TestExposed lists what whoever had the old key knows, until it is changed.
+// TestExposed lists what the holder of the old key knows, until it is changed.
 func TestExposed(t *testing.T) {
 	store := mem.New()
 	s := newStack(t, func() statestore.Store { return store }, false)

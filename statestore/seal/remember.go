@@ -14,7 +14,7 @@ import (
 
 // RememberedStore is the id of the store that a stage of a project had on this machine, empty when
 // none is known. A store file that was lost and is made anew takes it, so that it is not "another
-// store" to the marks in the cloud. Dir is that of [LoadOrMake]; project is the path of the project.
+// store" to the owner tags in the cloud. Dir is that of [LoadOrMake]; project is the path of the project.
 func RememberedStore(dir, project, stack, stage string) (string, error) {
 	path, err := rememberPath(dir, project, stack, stage)
 	if err != nil {

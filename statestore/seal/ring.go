@@ -78,8 +78,8 @@ func SealedBy(sealed []byte) string {
 func NeedsHead(sealed []byte) bool { return isSealed(sealed) && sealed[0] == headedFormat }
 
 // Stamp returns what tells sealed bytes apart from all others: their beginning with the key and the random nonce, and
-// their authentication tag. Whoever changes anything between has bytes that do not open. Bytes that are not sealed are
-// their own stamp.
+// their authentication tag. Somebody who changes anything between has bytes that do not open. Bytes that are not sealed
+// are their own stamp.
 func Stamp(sealed []byte) (head, tail []byte) {
 	if !isSealed(sealed) || len(sealed) < header+nonceBytes+tagBytes {
 		return sealed, nil

@@ -91,7 +91,8 @@ func (p Place) file(dir, what string) string {
 }
 
 // Wrap writes the ring beside the program, each of its keys wrapped for all who are named, in place of what was there;
-// the result is the path of the file. The keys themselves stay what they are: whoever had them before still has them.
+// the result is the path of the file. The keys themselves stay what they are: those who had them before still have
+// them.
 func (k *Key) Wrap(p Place, w Wrapping) (string, error) {
 	data, err := k.Wrapped(p, w)
 	if err != nil {

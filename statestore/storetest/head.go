@@ -173,7 +173,7 @@ func headMixed(f *fixture) {
 	if _, err := f.whole(key).Load(f.Context(), f.stage); !errors.Is(err, keeper.ErrTampered) {
 		f.Errorf("dropped in the middle of a run: %v", err)
 	}
-	f.subject.SetRecords(f.T, f.stage, after) // with lawful indexes
+	f.subject.SetRecords(f.T, f.stage, after) // with valid indexes
 }
 
 // headOlder: what an older version wrote has no head and gets one; from then on it must have one.

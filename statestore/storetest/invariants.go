@@ -83,7 +83,7 @@ func oneOwner(f *fixture) {
 	if err := w.try(statestore.Batch{Put: twins}); !errors.Is(err, statestore.ErrOwned) {
 		f.Errorf("two owners within a batch: %v", err)
 	}
-	again := row("a", 1) // the same thing twice in one row is one owner
+	again := row("a", 1) // the same object twice in one row is one owner
 	again.Generations = append(again.Generations, again.Generations[0])
 	again.Generations[1].Number, again.Generations[1].State = 2, statestore.Condemned
 	w.put(again)

@@ -213,7 +213,7 @@ func deadHolder(f *fixture) {
 
 func deadElsewhere(f *fixture) {
 	f.begin(f.other("boot-2", 7), "r1")
-	f.machine.kill(7) // a process with that id is gone here, which says nothing of the other machine
+	f.machine.kill(7) // a process with that id has ended here, which says nothing of the other machine
 	if _, err := f.store.Acquire(f.Context(), f.stage, claim("r2")); !errors.Is(err, statestore.ErrHeld) {
 		f.Fatalf("a holder elsewhere: %v", err)
 	}

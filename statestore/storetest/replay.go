@@ -148,7 +148,7 @@ func refusedIsSpare(f *fixture) {
 	if err := w.try(statestore.Batch{Put: []statestore.Row{row("a", 5)}}); !errors.Is(err, statestore.ErrConflict) {
 		f.Fatal(err)
 	}
-	w.put(row("a", 0)) // the same number, now with lawful content
+	w.put(row("a", 0)) // the same number, now with valid content
 	if w.seq != 1 {
 		f.Errorf("sequence %d", w.seq)
 	}

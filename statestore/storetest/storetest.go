@@ -28,7 +28,7 @@ type Subject struct {
 	Open func(World) statestore.Store
 	// Damage changes one bit of the stored record of a row.
 	Damage func(t *testing.T, stage statestore.Stage, address string)
-	// Records returns what the store keeps of a stage, and SetRecords replaces it, as whoever may write the store can.
+	// Records returns what the store keeps of a stage, and SetRecords replaces it, as a writer of the store can.
 	Records    func(t *testing.T, stage statestore.Stage) Records
 	SetRecords func(t *testing.T, stage statestore.Stage, records Records)
 	// LosesAnswers is for a store that is reached over a connection which breaks: the answer to a commit may be lost, and

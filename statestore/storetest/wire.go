@@ -258,7 +258,7 @@ func goneTooLong(f *fixture) {
 	second.finish()
 }
 
-// noRoom: a write that the store has no room for is not known to have happened, and did not; whoever had to have it
+// noRoom: a write that the store has no room for is not known to have happened, and did not; a caller that needs it
 // before going on does not go on. With room again the same run writes it.
 func noRoom(f *fixture) {
 	w := f.over(through)

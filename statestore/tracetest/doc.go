@@ -1,7 +1,7 @@
 // Package tracetest runs a real process, unchanged, one system call at a time, and knows what a disk may hold
 // after a power cut. It does not know what the process is or what its files mean.
 //
-// [Run] shows each operation on files before it happens and after it succeeded. Whoever looks may kill the
+// [Run] shows each operation on files before it happens and after it succeeded. A watcher may kill the
 // process right there, or make the operation fail. So "at every write" and "between the sync and the rename" are
 // places that a test can name and repeat, without a timer.
 //

@@ -66,7 +66,7 @@ type Order struct {
 	Fail syscall.Errno
 }
 
-// Watch is whoever looks on. Its functions run on the goroutine that called [Run], one at a time. While one runs, no
+// Watch is a watcher. Its functions run on the goroutine that called [Run], one at a time. While one runs, no
 // thread of the process gets past its next system call, so a function that waits stops the process.
 type Watch struct {
 	// Under are the folders whose files are shown.

@@ -76,7 +76,7 @@ func (t *tracer) end() {
 }
 
 // wait waits for a thread of the process. They are a group of their own, so that other processes that
-// were started by this thread are left to whoever waits for them.
+// were started by this thread are left to those that wait for them.
 func (t *tracer) wait(status *unix.WaitStatus) (int, error) {
 	return unix.Wait4(-t.pid, status, unix.WALL|unix.WNOTHREAD, nil)
 }

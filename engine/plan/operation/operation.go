@@ -32,7 +32,7 @@ func Verbs() []Verb {
 	return []Verb{Create, Take, Set, Unset, Retag, Release, Remove, Detach, Run, Undo, Hook, Write}
 }
 
-// Operation is one thing that an executor does. In a plan it is an announcement.
+// Operation is one action of an executor. In a plan it is an announcement.
 type Operation struct {
 	Verb       Verb         `json:"verb"`
 	Object     state.Object `json:"object,omitzero"`
@@ -59,8 +59,8 @@ type Step struct {
 	// ID is the address and what the step is, such as "orders" and "orders/delete".
 	ID         string      `json:"id"`
 	Operations []Operation `json:"operations"`
-	// Only says that further differences of the object are not this step's business: they are neither settled nor a reason
-	// to stop.
+	// Only says that further differences of the object are not this step's business: they are neither applied nor a
+	// reason to stop.
 	Only bool `json:"only,omitempty"`
 }
 

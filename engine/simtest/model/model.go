@@ -20,7 +20,7 @@ type Object struct {
 	Data                   int
 	// Address is whose the object is in truth, tagged or not: a call created or tagged it for this address.
 	Address string
-	// Created: a call of ours created it. Retained: it was let go on purpose.
+	// Created: a call of ours created it. Retained: it was retained on purpose.
 	Created, Retained bool
 }
 

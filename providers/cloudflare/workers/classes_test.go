@@ -70,7 +70,7 @@ func TestClasses(t *testing.T) {
 }
 
 // TestContainerClass: an upload names the classes that have containers. Nothing shows that again, so that it is noted, uploaded once more
-// where it changes, and kept by changes of other things.
+// where it changes, and kept by changes of other props.
 func TestContainerClass(t *testing.T) {
 	t.Parallel()
 	l := begin(t)

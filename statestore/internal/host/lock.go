@@ -19,17 +19,17 @@ type Lock struct {
 	Volume uint64 `json:"volume"`
 	File   uint64 `json:"file"`
 	// Mark is what the file says as long as this lock is held. A process that is killed leaves its file, and another one takes it
-	// over: the file is locked again then, with another mark. Empty for a lock of a version that took nothing over.
+	// over: the file is locked again then, with another text. Empty for a lock of a version that took nothing over.
 	Mark string `json:"mark,omitempty"`
 }
 
-// A mark is text of one length. It stands behind the byte that Windows locks, which nobody else can read there.
+// A lock's text has one length. It stands behind the byte that Windows locks, which nobody else can read there.
 const (
 	markAt   = 1
 	markSize = 26
 )
 
-// markOf is the mark of a file; empty where it has none.
+// markOf returns the text of a file; empty where it has none.
 func markOf(f *os.File) string {
 	var text [markSize + 1]byte
 	if n, _ := f.ReadAt(text[:], markAt); n != markSize {
@@ -157,7 +157,7 @@ const pattern = "athanor-*.lock"
 const stale = 24 * time.Hour
 
 // leftBehind takes over the lock file of a process that was killed, so that killed processes do not fill the temporary folder, and removes
-// those that are stale. It returns nil where there is none. Taking one over hides no end of a process: see Lock.Mark.
+// those that are stale. It returns nil where there is none. Taking one over hides no end of a process: see [Lock].
 func leftBehind() (found *os.File) {
 	folder, err := os.Open(os.TempDir())
 	if err != nil {
@@ -211,8 +211,8 @@ func discard(f *os.File) {
 	}
 }
 
-// locked marks a file that this process has locked, and proves that another descriptor of it shows the lock: a file system that
-// carries no locks grants every one of them.
+// locked writes its text into a file that this process has locked, and proves that another descriptor of it shows the
+// lock: a file system that carries no locks grants every one of them.
 func locked(f *os.File) *Lock {
 	lock := &Lock{Path: f.Name(), Mark: rand.Text()}
 	if _, err := f.WriteAt([]byte(lock.Mark), markAt); err != nil || len(lock.Mark) != markSize {

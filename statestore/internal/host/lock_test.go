@@ -204,8 +204,8 @@ func TestKilledLeaveNothing(t *testing.T) {
 	}
 }
 
-// TestStaleLocks: files that nobody has locked for a day are removed, those of before marks too. What is younger, locked, of another
-// form, a link or open to others stays as it is.
+// TestStaleLocks: files that nobody has locked for a day are removed, those without a text too. What is younger,
+// locked, of another form, a link or open to others stays as it is.
 func TestStaleLocks(t *testing.T) {
 	dir := t.TempDir()
 	setTemp(t, dir)

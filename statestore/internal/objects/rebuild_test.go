@@ -97,8 +97,8 @@ func writeRuns(t *testing.T, bucket objects.Bucket, set objects.Settings) (*obje
 	return s, holder
 }
 
-// A head that is lost or damaged is made again from the segments: the state is what it was, whoever held the stage has lost
-// it, and runs go on.
+// A head that is lost or damaged is made again from the segments: the state is what it was, the holder of the stage has
+// lost it, and runs go on.
 func TestRebuildHead(t *testing.T) {
 	t.Parallel()
 	for name, harm := range map[string]func(m *objectstest.Memory) error{

@@ -34,7 +34,7 @@ type Store struct {
 	probed bool
 	met    bool // the server answered once
 	date   time.Time
-	dated  time.Time // by the world's clock, when date was read
+	dated  time.Time // by the clock outside, when date was read
 }
 
 var _ statestore.Store = (*Store)(nil)

@@ -27,7 +27,7 @@ type tx struct {
 	undos   []func()
 	events  []entry
 	batch   *batchRef // that is committed
-	err     error     // the first thing that went wrong: what was decided since is void
+	err     error     // the first error: what was decided since is void
 }
 
 var _ ledger.Remote = (*tx)(nil)
@@ -215,8 +215,8 @@ func (t *tx) Delete(name ledger.Table, key []byte) error {
 	return nil
 }
 
-// Clear implements [ledger.Tx]. Batches are kept by their epoch, and so are gone with it; the events of runs that are
-// forgotten are swept, and earlier versions that the head does not list are in no later base.
+// Clear implements [ledger.Tx]. Batches are kept by their epoch, and so are deleted with it; the events of runs that
+// are forgotten are swept, and earlier versions that the head does not list are in no later base.
 func (t *tx) Clear(name ledger.Table, prefix []byte) error {
 	switch name {
 	case ledger.Batches:

@@ -24,7 +24,7 @@ func Sequence(t *Tenure, seq uint64, digest, stored []byte) (replay bool, err er
 	return false, &statestore.ReplayError{Seq: seq, Next: t.Seq + 1}
 }
 
-// CheckBatch refuses what has no lawful structure, before any row is read.
+// CheckBatch refuses what has no valid structure, before any row is read.
 func CheckBatch(b *statestore.Batch) error {
 	if b.Finish != "" && b.Finish != statestore.Succeeded && b.Finish != statestore.Failed && b.Finish != statestore.Cancelled {
 		return &statestore.InvalidError{Rule: "a run cannot finish as " + string(b.Finish)}
@@ -133,7 +133,7 @@ func (d *digester) flag(set bool) {
 	}
 }
 
-// optional tells nil from empty, which means another thing in a batch.
+// optional tells nil from empty, which means something else in a batch.
 func (d *digester) optional(b []byte) {
 	d.flag(b != nil)
 	d.bytes(b)

@@ -25,8 +25,8 @@ const startLimit = 60 * time.Second
 // Superuser is the role that may do everything on a server, without a password. Others need one.
 const Superuser = "postgres"
 
-// watch runs a program until its own standard input ends, which it does when whoever holds the other end is gone for any
-// reason. The signal $2 ends the program then, and $1 is removed, unless it is empty.
+// watch runs a program until its own standard input ends, which it does when the process with the other end has ended
+// for any reason. The signal $2 ends the program then, and $1 is removed, unless it is empty.
 const watch = `rest=$1 signal=$2; shift 2; "$@" <&- & child=$!; cat >/dev/null; kill -$signal $child; wait $child; [ -z "$rest" ] || rm -rf "$rest"`
 
 // access lets the superuser in freely, so that tests need not know a password, and asks everybody else for one.
@@ -171,8 +171,8 @@ func (s *Server) start(rest string) error {
 	return nil
 }
 
-// guarded runs a program of the server's account until input is closed, for any reason. Ended closes when it is gone. For
-// PostgreSQL SIGQUIT is an end like a power cut: of its processes none is left.
+// guarded runs a program of the server's account until input is closed, for any reason. Ended closes when it has ended.
+// For PostgreSQL SIGQUIT is an end like a power cut: of its processes none is left.
 func (s *Server) guarded(rest, signal, program string, args ...string) (input io.Closer, ended <-chan struct{}, err error) {
 	log, err := os.OpenFile(s.log(), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {

@@ -48,7 +48,8 @@ func (e *AuditEntry) Digest() string {
 
 // The actions of the entries that say something about the log itself.
 const (
-	// AuditDropped says that the entries up to a mark, which its detail ends with, were older than what is kept.
+	// AuditDropped says that the entries up to a number and digest, which its detail ends with, were older than what is
+	// kept.
 	AuditDropped = "audit.drop"
 	// AuditUnsigned says that entries were appended by something that does not have the key of the service.
 	AuditUnsigned = "audit.unsigned"
@@ -84,7 +85,7 @@ func SealAudit(key ed25519.PrivateKey, stack string, mark AuditMark) *AuditSeal 
 	return &AuditSeal{mark, KeyText(public), ed25519.Sign(key, sealed(stack, mark))}
 }
 
-// Verify returns an error unless the key of the seal has signed its mark for the log of the stack.
+// Verify returns an error unless the key of the seal has signed its end for the log of the stack.
 func (s *AuditSeal) Verify(stack string) error {
 	key, err := base64.RawURLEncoding.DecodeString(strings.TrimPrefix(s.Key, keyPrefix))
 	if err != nil || len(key) != ed25519.PublicKeySize || !strings.HasPrefix(s.Key, keyPrefix) {

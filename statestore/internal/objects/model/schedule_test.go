@@ -132,10 +132,10 @@ func (c client) Delete(ctx context.Context, keys []string) error {
 	return c.send("DELETE", keys[0], func() error { return c.net.bucket.Delete(ctx, keys) })
 }
 
-// pause is how long all clients stop at once: whoever waits to see whether a holder is silent has seen it then.
+// pause is how long all clients stop at once: a client that waits to see whether a holder is silent has seen it then.
 const pause = ttl/3 + time.Second
 
-// way is one thing that may happen next.
+// way is one event that may come next.
 type way struct {
 	name string
 	do   func()
