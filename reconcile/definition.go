@@ -300,6 +300,9 @@ type Scope struct {
 	Prefix string
 	// Mark has Stack and Stage set.
 	Mark Mark
+	// Kinds returns the kinds of the provider's family that an object with this owner tag may be of, by state and program, the most
+	// certain first. Such a kind may manage what a listed kind of the provider manages too. Nil: it is not known.
+	Kinds func(Mark) []string
 }
 
 // Found is an object that a listing showed.

@@ -203,6 +203,13 @@ func (c *Catalog) family(name string) (*Family, bool) {
 	return nil, false
 }
 
+// OfFamily reports that a kind is one of a provider's family, and not one that is listed.
+func (c *Catalog) OfFamily(kind string) bool {
+	_, listed := c.owner[kind]
+	_, family := c.family(kind)
+	return family && !listed
+}
+
 // Provider finds a provider by name.
 func (c *Catalog) Provider(name string) (Provider, bool) {
 	i := slices.IndexFunc(c.providers, func(p Provider) bool { return p.Name == name })

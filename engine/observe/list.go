@@ -34,7 +34,7 @@ func (r *Reader) listed(id string, list func() ([]reconcile.Found, error)) ([]re
 // scope is what is listed of the stage by one way.
 func (r *Reader) scope(a *Way) reconcile.Scope {
 	return reconcile.Scope{
-		Cloud: a.Cloud, Place: a.Place, Dir: r.dir, Mark: reconcile.Mark{Stack: r.stage.Stack, Stage: r.stage.Name},
+		Cloud: a.Cloud, Place: a.Place, Dir: r.dir, Mark: reconcile.Mark{Stack: r.stage.Stack, Stage: r.stage.Name}, Kinds: r.kinds,
 	}
 }
 

@@ -41,6 +41,7 @@ type Reader struct {
 	digest  func(domain string, data []byte) string
 	gate    *calls.Gate
 	kept    *Ways // from one plan to the next; nil keeps none
+	kinds   func(reconcile.Mark) []string
 
 	mu       sync.Mutex
 	accesses map[accessKey]*Way
@@ -54,6 +55,10 @@ func New(catalog *reconcile.Catalog, stage statestore.Stage, dir string, digest 
 		accesses: map[accessKey]*Way{}, listings: map[string]*listing{},
 	}
 }
+
+// Expect says which kinds of families the objects of the stage may be of, see [reconcile.Scope.Kinds]. It is called before anything is
+// discovered.
+func (r *Reader) Expect(kinds func(reconcile.Mark) []string) { r.kinds = kinds }
 
 // Reach returns the way to a kind's location with the given settings. The provider is asked for its location once.
 func (r *Reader) Reach(ctx context.Context, kind string, settings map[string]any) *Way {

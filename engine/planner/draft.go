@@ -123,6 +123,7 @@ func (e *Planner) NewWork(ctx context.Context, g *Graph, o Policy) (*Draft, erro
 	w.observer = &observer{&finder{Slots: &state.Slots{}, take: o.Take, fresh: w.isEmpty(), Jobs: &Jobs{
 		Program: program, Cloud: cloud, Dir: g.Dir, Key: e.Key, force: o.Force, budget: &values.Budget{},
 	}}}
+	cloud.Expect(familyKindsOf(e.Catalog, w.Records, g).of)
 	reachKinds(reconcile.WithFolder(ctx, g.Dir), e.Catalog, cloud, w.Records)
 	w.lost, err = e.stateLost(ctx, w.Stored)
 	return w, err

@@ -47,6 +47,7 @@ func (e *Planner) PlanOrphans(ctx context.Context, stage statestore.Stage, g *Gr
 	w.Slots.Hold(w.Records)
 	w.Owners.Hold(w.Records)
 	out := &Orphans{}
+	w.Cloud.Expect(familyKindsOf(w.Catalog, w.Records, g).of)
 	looking := reconcile.ReadOnly(reconcile.WithGate(ctx, w.Gate))
 	accesses, err := w.whereabouts(looking, g, w.Records, out)
 	if err != nil {

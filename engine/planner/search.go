@@ -40,6 +40,7 @@ func (w *Draft) recall(ctx context.Context, program *Graph) error {
 		program = w.Graph
 	}
 	s := w.searchOf(program)
+	w.Cloud.Expect(familyKindsOf(w.Catalog, w.Records, program).of)
 	ctx = reconcile.ReadOnly(reconcile.WithGate(ctx, w.Gate))
 	s.index(ctx)
 	s.discover(ctx, program, before)

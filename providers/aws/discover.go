@@ -31,7 +31,7 @@ func discover(ctx context.Context, scope reconcile.Scope, services []Service) ([
 	}
 	var all []reconcile.Found
 	err := tagged(reconcile.ReadOnly(ctx), scope.Cloud, "", filters, only, func(r types.ResourceTagMapping) {
-		if f, ok := found(r, scope.Place, services); ok {
+		if f, ok := found(r, scope, services); ok {
 			all = append(all, f)
 		}
 	})
@@ -120,17 +120,43 @@ func tagged(
 	return nil
 }
 
-func found(r types.ResourceTagMapping, place reconcile.Place, services []Service) (reconcile.Found, bool) {
+// found reads an object off what the tagging service shows of it. One that a kind of a service and a type of the registry can
+// manage is of that type where state or the program says so.
+func found(r types.ResourceTagMapping, scope reconcile.Scope, services []Service) (reconcile.Found, bool) {
 	mark := adopt.MarkOf(TagMap(r.Tags, func(t types.Tag) (key, value *string) { return t.Key, t.Value }))
+	arn := ARN(sdk.ToString(r.ResourceARN))
+	f := reconcile.Found{Place: scope.Place, Mark: &mark}
+	ok := false
+	if f.Kind, f.Identity, f.Name, ok = matched(arn, services, func(kind string) bool { return !replaced(kind, services) }); !ok || scope.Kinds == nil {
+		return f, ok
+	}
+	for _, kind := range scope.Kinds(mark) {
+		if f.Kind == kind || !stands(f.Kind, kind, services) {
+			continue
+		}
+		// Not every ARN names the identity of its type: such an object is found by its kind alone.
+		f.Kind, f.Identity, f.Name, ok = matched(arn, services, func(name string) bool { return name == kind })
+		return f, ok
+	}
+	return f, true
+}
+
+// matched returns the first match of an ARN whose kind is wanted.
+func matched(arn ARN, services []Service, wanted func(kind string) bool) (kind, identity, name string, ok bool) {
 	for _, s := range services {
 		if s.Match == nil {
 			continue
 		}
-		if kind, identity, name, ok := s.Match(ARN(sdk.ToString(r.ResourceARN))); ok && !replaced(kind, services) {
-			return reconcile.Found{Kind: kind, Place: place, Identity: identity, Name: name, Mark: &mark}, true
+		if kind, identity, name, ok = s.Match(arn); ok && wanted(kind) {
+			return kind, identity, name, true
 		}
 	}
-	return reconcile.Found{}, false
+	return "", "", "", false
+}
+
+// stands reports that a kind of a service can manage the objects of a type of the registry.
+func stands(kind, name string, services []Service) bool {
+	return slices.ContainsFunc(services, func(s Service) bool { return s.Also[name] == kind })
 }
 
 // replaced reports a type of the registry that a service has a kind of its own for.

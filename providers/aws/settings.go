@@ -101,6 +101,9 @@ type Service struct {
 	Everything bool
 	// Registry are the types of the public registry that its kinds stand for, with the kind of each.
 	Registry map[string]string
+	// Also are further types of the public registry whose objects its kinds can manage, with the kind of each: a program may declare
+	// either.
+	Also map[string]string
 	// Family are further kinds, made when they are asked for. At most one service has some.
 	Family *reconcile.Family
 	// Match says which kind an ARN belongs to, with its identity and name; ok is false for other ARNs.

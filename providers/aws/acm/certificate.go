@@ -39,6 +39,7 @@ func Service() aws.Service {
 	return aws.Service{
 		Kinds:   []reconcile.Any{certificateKind.Erase()},
 		Filters: []string{"acm:certificate"},
+		Also:    map[string]string{"AWS::CertificateManager::Certificate": certificateType},
 		Match: func(arn aws.ARN) (kind, identity, name string, ok bool) {
 			p, _ := arn.Parse()
 			return certificateType, string(arn), "", p.Service == "acm" && strings.HasPrefix(p.Resource, "certificate/")

@@ -39,6 +39,9 @@ func Service() aws.Service {
 	return aws.Service{
 		Kinds:   []reconcile.Any{apiKind.Erase(), domainKind.Erase()},
 		Filters: []string{"apigateway"},
+		Also: map[string]string{
+			"AWS::ApiGatewayV2::Api": apiType, "AWS::ApiGateway::DomainName": domainType, "AWS::ApiGateway::DomainNameV2": domainType,
+		},
 
 		Registry: map[string]string{"AWS::ApiGatewayV2::DomainName": domainType},
 		Match: func(arn aws.ARN) (kind, identity, name string, ok bool) {

@@ -41,6 +41,7 @@ func Service() aws.Service {
 	return aws.Service{
 		Kinds:   []reconcile.Any{distributionKind.Erase(), controlKind.Erase()},
 		Filters: []string{"cloudfront:distribution"},
+		Also:    map[string]string{"AWS::CloudFront::Distribution": distributionType},
 		Match: func(arn aws.ARN) (kind, identity, name string, ok bool) {
 			p, _ := arn.Parse()
 			id, ok := strings.CutPrefix(p.Resource, "distribution/")

@@ -42,6 +42,7 @@ func Service() aws.Service {
 	return aws.Service{
 		Kinds:   []reconcile.Any{poolKind.Erase(), clientKind.Erase()},
 		Filters: []string{"cognito-idp:userpool"},
+		Also:    map[string]string{"AWS::Cognito::UserPool": poolType},
 		Match: func(arn aws.ARN) (kind, identity, name string, ok bool) {
 			p, _ := arn.Parse()
 			id, ok := strings.CutPrefix(p.Resource, "userpool/")

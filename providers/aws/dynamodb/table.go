@@ -35,6 +35,7 @@ func Service() aws.Service {
 		},
 		Filters:  []string{"dynamodb:table"},
 		Registry: map[string]string{"AWS::DynamoDB::Table": tableType},
+		Also:     map[string]string{"AWS::DynamoDB::GlobalTable": tableType},
 		Match: func(arn aws.ARN) (kind, identity, name string, ok bool) {
 			p, ok := arn.Parse()
 			table, is := strings.CutPrefix(p.Resource, "table/")

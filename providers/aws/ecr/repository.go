@@ -36,6 +36,7 @@ func Service() aws.Service {
 			repositoryType: aws.Usable((func(Repository, RepositoryProps) Repository)(nil), Repository.Grant, map[string]Access{"pull": Pull, "push": Push}),
 		},
 		Filters: []string{"ecr:repository"},
+		Also:    map[string]string{"AWS::ECR::Repository": repositoryType},
 		Match: func(arn aws.ARN) (kind, identity, name string, ok bool) {
 			p, _ := arn.Parse()
 			name, ok = strings.CutPrefix(p.Resource, "repository/")

@@ -35,6 +35,7 @@ func Service() aws.Service {
 		Kinds:      []reconcile.Any{clusterKind.Erase(), serviceKind.Erase()},
 		Constructs: map[string]athanor.Construct{serviceType: serviceConstruct()},
 		Filters:    []string{"ecs:cluster", "ecs:service"},
+		Also:       map[string]string{"AWS::ECS::Cluster": clusterType, "AWS::ECS::Service": serviceType},
 		Match: func(arn aws.ARN) (kind, identity, name string, ok bool) {
 			p, _ := arn.Parse()
 			if p.Service != "ecs" {

@@ -41,6 +41,7 @@ func Service() aws.Service {
 			keyType: aws.Usable((func(Key, KeyProps) Key)(nil), Key.Grant, map[string]Access{"encrypt": Encrypt, "decrypt": Decrypt, "sign": Sign, "mac": MAC}),
 		},
 		Filters: []string{"kms:key"},
+		Also:    map[string]string{"AWS::KMS::Key": keyType},
 		Match: func(arn aws.ARN) (kind, identity, name string, ok bool) {
 			p, _ := arn.Parse()
 			return keyType, string(arn), "", p.Service == "kms" && strings.HasPrefix(p.Resource, "key/")

@@ -31,6 +31,7 @@ func Service() aws.Service {
 			machineType: aws.Usable(StateMachine.declaredWith, StateMachine.Grant, map[string]Access{"start": Start, "read": Read, "stop": Stop}),
 		},
 		Filters: []string{"states:stateMachine"},
+		Also:    map[string]string{"AWS::StepFunctions::StateMachine": machineType},
 		Match: func(arn aws.ARN) (kind, identity, name string, ok bool) {
 			p, _ := arn.Parse()
 			name, ok = strings.CutPrefix(p.Resource, "stateMachine:")
