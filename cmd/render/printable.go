@@ -146,8 +146,8 @@ func dirty(v reflect.Value) bool {
 			}
 		}
 	case reflect.Struct:
-		for i := range v.NumField() {
-			if field := v.Field(i); field.CanInterface() && dirty(field) { // else it is not exported
+		for _, field := range v.Fields() {
+			if field.CanInterface() && dirty(field) { // else it is not exported
 				return true
 			}
 		}

@@ -17,7 +17,8 @@ func TestEventsAreWrittenAsEncodingJSONDoes(t *testing.T) {
 	texts := []string{"", "a", "net/subnet[a b]", "#", "'x'=1; $`", "ü", "a\"b", `a\b`, "<b>", "a&b", "\u2028", "\x7f", "a\nb", "\xff"}
 	numbers := []float64{0, 1e-7, 9.9e-7, 1e-6, 0.1, 1.0 / 3, 12.5, 1e20, 1e21, -1, math.Inf(1), math.NaN()}
 	times := []time.Time{
-		{}, time.Unix(1795412680, 98_765_000).UTC(), time.Unix(1795412680, 0).UTC(), time.Unix(1795412680, 1).In(time.FixedZone("", 3600)),
+		{},
+		time.Unix(1795412680, 98_765_000).UTC(), time.Unix(1795412680, 0).UTC(), time.Unix(1795412680, 1).In(time.FixedZone("", 3600)),
 		time.Unix(1795412680, 1).In(time.FixedZone("odd", 61)), time.Date(12000, 1, 1, 0, 0, 0, 0, time.UTC), time.Date(-1, 1, 1, 0, 0, 0, 0, time.UTC),
 	}
 	text := func() string { return texts[chance.IntN(len(texts))] }
