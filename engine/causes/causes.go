@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"unicode"
 	"unicode/utf8"
 )
@@ -89,13 +90,15 @@ func (e *Error) ID() string {
 const placeholder = "…"
 
 // passing is what differs from one answer of a service to the next: names of requests, ports of connections, attempts, times.
-var passing = regexp.MustCompile(`(?i)\b(?:request|ray|trace|correlation)[ _-]?id"?\s*[:=]\s*"?[\w-]*|` +
-	`\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b|` +
-	`:\d+->|\(\d+ attempts?\)|\b(?:\d+(?:\.\d+)?(?:h|m|s|ms|µs))+\b|\b\d\d:\d\d:\d\d\b`)
+var passing = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?i)\b(?:request|ray|trace|correlation)[ _-]?id"?\s*[:=]\s*"?[\w-]*|` +
+		`\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b|` +
+		`:\d+->|\(\d+ attempts?\)|\b(?:\d+(?:\.\d+)?(?:h|m|s|ms|µs))+\b|\b\d\d:\d\d:\d\d\b`)
+})
 
 // general returns a text without what names one resource or one answer.
 func general(text string, own []string) string {
-	text = passing.ReplaceAllString(text, placeholder)
+	text = passing().ReplaceAllString(text, placeholder)
 	own = slices.Clone(own)
 	slices.SortFunc(own, func(a, b string) int { return cmp.Or(len(b)-len(a), strings.Compare(a, b)) }) // a name may be a part of an identity
 	for _, name := range slices.Compact(own) {
