@@ -268,7 +268,7 @@ func CertainSteps(steps []reconcile.Step) []reconcile.Step {
 	return slices.DeleteFunc(slices.Clone(steps), func(s reconcile.Step) bool { return s.Unknown })
 }
 
-// compareRecord compares the declaration with the record alone.
+// compareRecord compares the declaration with state alone: nothing was observed.
 func (b *Basis) compareRecord(n *Node) {
 	n.Plan.Action = Unchanged
 	if n.From != "" {

@@ -255,6 +255,7 @@ func writeFile(ctx context.Context, place kind.Location, operation, path string,
 	})
 }
 
+// compareFile states what is managed of a file. No operation moves a file, so that another path replaces it.
 func compareFile(d *kind.Diff[liveFile], want FileProps, live liveFile) {
 	reconcile.Fixed(d, "path", cleaned(want.Path), live.path)
 	write := kind.Set("WriteFile", func(ctx context.Context, u kind.Update[liveFile]) error {

@@ -188,6 +188,8 @@ func CompareEach[P, L any](d *Diff[L], t *Table[P], want, have P, calls map[tree
 	})
 }
 
+// compareRows compares the props with a wire tag; the kind's own code compares the others. An immutable prop gets no operation, so
+// that a difference in it replaces the object.
 func compareRows[P, L any](d *Diff[L], t *Table[P], want, have P, callOf func(*row) *Operation[L]) {
 	w, h := reflect.ValueOf(want), reflect.ValueOf(have)
 	for _, r := range t.rows() {
