@@ -19,6 +19,8 @@ func TestEveryTableHasAGoldenBody(t *testing.T) {
 	elsewhere := map[string]string{ // tables that no golden test names, with the one that has their bodies
 		"aws/apigatewayv2.routeTable": "TestGoldenContents", "aws/apigatewayv2.authorizerTable": "TestGoldenContents",
 		"aws/apigatewayv2.stageTable": "TestGoldenContents", "aws/apigatewayv2.settingsTable": "TestGoldenContents",
+		"aws/ecs.containerTable": "TestGolden", "cloudflare/containers.containerTable": "TestGolden",
+		"aws/ecr.imageTable": "TestGolden", "aws/ecs.clusterTable": "TestGolden", // of which no table writes a member
 		"aws/route53.zoneTable": "TestGoldenZone", "aws/s3.bucketTable": "TestGolden", "aws/s3.lifecycleTable": "TestGolden",
 		"cloudflare/rulesets.rulesetTable": "TestGolden", "cloudflare/zones.settingTable": "TestGoldenSetting",
 		"aws/apigatewayv2.mappingTable": "TestGolden", // a mapping is the path and the query of a call, without a body

@@ -48,8 +48,9 @@ func TestMain(m *testing.M) {
 	var tests testscript.TestingM = m
 	if commands[filepath.Base(os.Args[0])] == nil {
 		ownProjects()
-		// The folder of testscript goes with the one around it. The providers of a tofu that is killed leave their sockets.
-		tests = proctest.Tidy(m, "testscript-main*", "plugin[0-9]*")
+		// The folder of testscript goes with the one around it. The providers of a tofu that is killed leave their sockets,
+		// and the miniflare that tries the uploads of all tests ends with the process.
+		tests = proctest.Tidy(m, "testscript-main*", "plugin[0-9]*", "athanor-miniflare-*")
 		// Each world names a folder of its own. What is set already would be found first by some: the keys of the user
 		// who tests. And the command collects garbage as it ships, whatever the tests do.
 		for _, name := range []string{"XDG_CONFIG_HOME", "GOGC"} {

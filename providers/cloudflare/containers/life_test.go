@@ -228,11 +228,13 @@ func TestGolden(t *testing.T) {
 	}
 	l.to(room(obj{
 		"instanceType": "basic", "maxInstances": int64(5), "logs": true, "gracePeriod": "5m", "ssh": obj{"port": int64(2222)},
-		"authorizedKeys": list{obj{"name": "me", "publicKey": "ssh-ed25519 A"}}, "placement": obj{"regions": list{"WEUR"}, "cities": list{"ber"}},
+		"authorizedKeys":    list{obj{"name": "me", "publicKey": "ssh-ed25519 A"}},
+		"trustedUserCaKeys": list{obj{"name": "acme", "publicKey": "ssh-ed25519 B"}}, "placement": obj{"regions": list{"WEUR"}, "cities": list{"ber"}},
 	}))
 	configuration := obj{
 		"image": "docker.io/acme/shop:1", "instance_type": "basic", "observability": obj{"logs": obj{"enabled": true}},
 		"wrangler_ssh": obj{"enabled": true, "port": 2222}, "authorized_keys": list{obj{"name": "me", "public_key": "ssh-ed25519 A"}},
+		"trusted_user_ca_keys": list{obj{"name": "acme", "public_key": "ssh-ed25519 B"}},
 	}
 	all := cloudflaretest.At{Method: "POST", Path: "/accounts/A/containers/applications"}
 	cloudflaretest.Body(t, sent("CreateContainerApplication"), obj{
@@ -243,7 +245,7 @@ func TestGolden(t *testing.T) {
 	l.to(room(obj{"resources": obj{"vcpu": 0.5, "memory": "1GiB", "disk": "3GB"}, "maxInstances": int64(1)}))
 	configuration = obj{
 		"image": "docker.io/acme/shop:1", "vcpu": 0.5, "memory_mib": 1024, "disk": obj{"size_mb": 3000}, "observability": obj{"logs": obj{"enabled": false}},
-		"wrangler_ssh": obj{"enabled": false}, "authorized_keys": list{},
+		"wrangler_ssh": obj{"enabled": false}, "authorized_keys": list{}, "trusted_user_ca_keys": list{},
 	}
 	cloudflaretest.Body(t, sent("UpdateContainerApplication"), obj{
 		"max_instances": 1, "rollout_active_grace_period": 0, "configuration": configuration, "constraints": obj{"tiers": list{1, 2}},
