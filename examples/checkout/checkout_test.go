@@ -4,9 +4,11 @@ package checkout_test
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/aws/aws-sdk-go-v2/service/lambda"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 
 	"github.com/athanor-dev/athanor/examples/internal/programtest"
@@ -18,7 +20,7 @@ import (
 // all is how many resources the example has.
 const all = 10
 
-// TestStory is the life of the example: created, unchanged, changed by somebody and repaired, forgotten and found again, destroyed.
+// TestStory is the life of the example: created, unchanged, changed by somebody and repaired, renamed, forgotten and found again, destroyed.
 func TestStory(t *testing.T) {
 	server := awstest.Start(t)
 	p := programtest.Build(t, server, "../../cmd/athanor")
@@ -83,6 +85,45 @@ func TestStory(t *testing.T) {
 		t.Errorf("tags of the queue %v, %v", tags.Tags, err)
 	}
 	quiet("the repair")
+
+	// The queue and the function get other names. What is declared below them goes with them, in one deploy. Of roles, the
+	// description and the names of statements show an address.
+	mappings := func() (all []string) {
+		t.Helper()
+		out, err := lambda.NewFromConfig(server.Config(t)).ListEventSourceMappings(t.Context(), &lambda.ListEventSourceMappingsInput{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range out.EventSourceMappings {
+			all = append(all, *m.UUID+" "+*m.State)
+		}
+		return all
+	}
+	before := mappings()
+	for _, c := range []struct {
+		what           string
+		changes        *strings.Replacer
+		moved, updated int
+	}{
+		{"the queue's rename", strings.NewReplacer("{messageRetention: 4d}", "{messageRetention: 4d}\n    options: {renamedFrom: [orders]}", "orders", "inbox"), 2, 2},
+		{"the function's rename", strings.NewReplacer("  ship:\n", "  sender:\n    options: {renamedFrom: [ship]}\n"), 3, 1},
+	} {
+		text, err := os.ReadFile(filepath.Join(p.Folder, "athanor.yaml"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(p.Folder, "athanor.yaml"), []byte(c.changes.Replace(string(text))), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		have := p.Do("deploy", ".")
+		if have.Moved != c.moved || have.Updated != c.updated || have.Unchanged != all-c.moved-c.updated {
+			t.Errorf("%s: moved %d, %s", c.what, have.Moved, have)
+		}
+		if now := mappings(); len(now) != 1 || !slices.Equal(now, before) || !strings.HasSuffix(now[0], " Enabled") {
+			t.Errorf("%s: mappings %v, and before %v", c.what, now, before)
+		}
+		quiet(c.what)
+	}
 
 	p.Lose()
 	if c := p.Do("deploy", "."); c.Created != 0 || c.Calls.Mutations != 0 {
