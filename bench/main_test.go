@@ -29,7 +29,7 @@ func TestMain(m *testing.M) {
 }
 
 func run(m *testing.M) int {
-	tests := proctest.Tidy(m, "athanor-bench-*")
+	tests := proctest.Tidy(m, "athanor-bench-*", "miniflare-*", "update-check")
 	dir, err := os.MkdirTemp("", "athanor-bench-*")
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
