@@ -112,7 +112,7 @@ func Zip(ctx context.Context, work reconcile.Workspace, files []File) (reconcile
 	to := filepath.Join(work.Cache, "zip", key+".zip")
 	made, err := Existing(ctx, to)
 	if errors.Is(err, fs.ErrNotExist) {
-		if err = writeNew(to, func(w io.Writer) error { return writeZip(ctx, w, files, sums) }); err == nil {
+		if err = WriteNew(to, func(w io.Writer) error { return writeZip(ctx, w, files, sums) }); err == nil {
 			made, err = Existing(ctx, to)
 		}
 	}
@@ -155,7 +155,7 @@ func Keep(ctx context.Context, work reconcile.Workspace, folder string, data []b
 	if kept, err := Existing(ctx, to); err == nil || !errors.Is(err, fs.ErrNotExist) {
 		return kept, err
 	}
-	err := writeNew(to, func(w io.Writer) error {
+	err := WriteNew(to, func(w io.Writer) error {
 		_, err := w.Write(data)
 		return err
 	})
@@ -268,8 +268,9 @@ func copyTo(ctx context.Context, w io.Writer, r io.Reader) (n int64, err error) 
 	}
 }
 
-// writeNew writes a file aside and then gives it its name, so that nobody sees half of it.
-func writeNew(path string, write func(io.Writer) error) (err error) {
+// WriteNew writes a file aside and then gives it its name, so that nobody sees half of it. It makes the folder of the file where there
+// is none.
+func WriteNew(path string, write func(io.Writer) error) (err error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return err
 	}

@@ -148,7 +148,7 @@ func unpack(ctx context.Context, work reconcile.Workspace, path string, from io.
 	if err != nil {
 		return "", err
 	}
-	if _, err := os.Stat(folder); err == nil {
+	if isThere(folder) {
 		return folder, nil
 	}
 	if err := os.MkdirAll(filepath.Dir(folder), 0o700); err != nil {

@@ -167,28 +167,16 @@ func layerOf(ctx context.Context, work reconcile.Workspace, program string) (lay
 			return layer, nil
 		}
 	}
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return layer, err
-	}
-	f, err := os.CreateTemp(filepath.Dir(path), ".new-*")
+	err = asset.WriteNew(path, func(w io.Writer) error {
+		layer, err = pack(ctx, w, program, made)
+		return err
+	})
 	if err != nil {
-		return layer, err
-	}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, os.Remove(f.Name()))
-		}
-	}()
-	layer, err = pack(ctx, f, program, made)
-	if err := errors.Join(err, f.Close()); err != nil {
 		return layer, err
 	}
 	layer.Path = path
 	data, err := json.Marshal(layer)
 	if err != nil {
-		return layer, err
-	}
-	if err := os.Rename(f.Name(), path); err != nil {
 		return layer, err
 	}
 	return layer, writeNew(facts, data)

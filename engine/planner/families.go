@@ -38,10 +38,14 @@ func familyKindsOf(catalog *reconcile.Catalog, records map[string]*state.Entry, 
 		}
 	}
 	for _, entry := range records {
+		has := slices.ContainsFunc(entry.Generations, func(g *state.Generation) bool { return ofFamily(g.Kind) })
+		if !has && len(all) == 0 {
+			continue // before its addresses are gathered: most stages have nothing of a family
+		}
 		addresses := append([]string{entry.Address, entry.Birth}, entry.Former...)
 		slices.Sort(addresses)
 		for _, addr := range slices.Compact(addresses) {
-			if all[addr] == nil && !slices.ContainsFunc(entry.Generations, func(g *state.Generation) bool { return ofFamily(g.Kind) }) {
+			if !has && all[addr] == nil {
 				continue
 			}
 			for _, g := range entry.Generations {
