@@ -3,6 +3,7 @@ package main
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -49,11 +50,10 @@ func TestDevIdle(t *testing.T) {
 		now := s.wakeups()
 		spans, last = append(spans, now-last), now
 	}
-	most := 0
-	for _, n := range spans[1:] { // in the first one the session still comes to rest
-		most = max(most, n)
-	}
-	if t.Logf("woken %v times", spans); most > 5 { // a ticker of 50 ms, or an answer to what the other one writes
+	// A ticker, or an answer to what the other one writes, wakes it in every span. While the session comes to rest, and when
+	// the Go runtime gives memory back, it is woken in one or two of them.
+	slices.Sort(spans)
+	if t.Logf("woken %v times", spans); spans[len(spans)/2] > 5 {
 		t.Errorf("an idle session is woken %v times", spans)
 	}
 	s.stop(0)
