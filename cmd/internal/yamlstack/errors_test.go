@@ -44,6 +44,8 @@ func TestMistakes(t *testing.T) {
 		{"two documents", "stack: s\n---\nstack: t\n", `:1: want one document in a file`},
 		{"unknown kind", "stack: s\nresources:\n  a: {kind: test.Queu}\n", `3:13: a: unknown kind "test.Queu" → did you mean test.Queue?`},
 		{"no kind", "stack: s\nresources:\n  a: {props: {}}\n", `3:3: a: it has no kind`},
+		{"option beside the kind", "stack: s\nresources:\n  a: {kind: test.Queue, dependsOn: [b]}\n  b: {kind: test.Queue}\n", `3:25: a: "dependsOn" is not part of a declaration → it is an option: options: {dependsOn: …}`},
+		{"prop beside the kind", "stack: s\nresources:\n  a: {visibilityTimeout: 1s, kind: test.Queue}\n", `3:7: a: "visibilityTimeout" is not part of a declaration → it is a prop of test.Queue: props: {visibilityTimeout: …}`},
 		{"part", "stack: s\nresources:\n  a: {kind: test.Queue, prop: {}}\n", `3:25: a: "prop" is not part of a declaration → did you mean props?`},
 		{"prop", "stack: s\nresources:\n  a:\n    kind: test.Queue\n    props: {visibilityTimeot: 1s}\n", `5:13: a: visibilityTimeot: `},
 		{"prop hint", "stack: s\nresources:\n  a:\n    kind: test.Queue\n    props: {visibilityTimeot: 1s}\n", `did you mean visibilityTimeout?`},

@@ -43,19 +43,35 @@ func (l *loader) declare(section string, read bool, known []string) {
 		if !l.spend(f, p.value) {
 			return
 		}
+		var others []pair
 		for _, part := range l.pairs(f, p.value, p.name) {
-			if !slices.Contains(known, part.name) {
-				l.wrong(f.of(part.key), p.name, near(fmt.Errorf("%q is not part of a declaration", part.name), part.name, known))
-				continue
+			if slices.Contains(known, part.name) {
+				e.parts[part.name] = part
+			} else {
+				others = append(others, part)
 			}
-			e.parts[part.name] = part
 		}
 		l.findKind(e)
+		for _, part := range others {
+			l.wrong(f.of(part.key), p.name, e.misplaced(part.name, known))
+		}
 		if each, ok := e.parts["for"]; ok {
 			e.keys = l.forKeys(e, each.value)
 		}
 		l.enter(e)
 	})
+}
+
+// misplaced is the error for a word that is no part of a declaration. Its hint says where an option or a prop of the kind stands.
+func (e *entry) misplaced(word string, known []string) error {
+	err := fmt.Errorf("%q is not part of a declaration", word)
+	switch {
+	case !e.read && slices.Contains(fieldNames[optionsDoc](), word):
+		return reconcile.WithHint(err, "it is an option: options: {%s: …}", word)
+	case e.kind != nil && slices.Contains(e.kind.words, word):
+		return reconcile.WithHint(err, "it is a prop of %s: props: {%s: …}", e.kind.name, word)
+	}
+	return near(err, word, known)
 }
 
 // enter takes the addresses of an entry.
