@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"html"
 	"io/fs"
+	"maps"
 	"net/url"
 	"os"
 	"os/exec"
@@ -39,8 +40,11 @@ var released = cmd.Release{Version: "v1.2.3", Commit: strings.Repeat("ab", 20), 
 // TestMain makes this binary the command itself when it is called by that name.
 func TestMain(m *testing.M) {
 	commands := map[string]func(){
-		"athanor": func() { cmd.Ready(cmd.Release{}) }, "athanor-short": shortLived, "athanor-release": func() { cmd.Ready(released) }, "athanor-session": devSession, "athanor-cut": cuttingProvider, "athanor-parent": parent, "athanor-peak": peak, "athanor-relay": relay,
+		"athanor":         func() { cmd.Ready(cmd.Release{}) },
+		"athanor-release": func() { cmd.Ready(released) },
+		"athanor-parent":  parent, "athanor-peak": peak, "athanor-relay": relay,
 	}
+	maps.Copy(commands, commandsOfUnix())
 	for name, command := range commands {
 		commands[name] = within(commandLimit, command)
 	}

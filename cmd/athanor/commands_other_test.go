@@ -1,0 +1,6 @@
+//go:build !unix
+
+package main
+
+// commandsOfUnix are none on other systems.
+func commandsOfUnix() map[string]func() { return nil }
