@@ -70,7 +70,8 @@ func (k StateKind[P, A]) Erase() reconcile.Any {
 		return reconcile.Spec{
 			Type: k.Type, Doc: k.Doc, Recorded: true, Rerun: k.Lifetime != InState, InDev: k.Lifetime == InDev, Stands: k.LocalVariantOf, Tidies: k.CleansUp,
 			Calls: k.API.Calls, Permissions: k.API.Permissions, Files: k.Files, WritesFiles: k.WritesFiles, Timeouts: k.Timeouts,
-			NewProps: func() any { return new(P) }, NewAttrs: func() any { return new(A) },
+			InStateAlone: k.Observe == nil && k.Read == nil,
+			NewProps:     func() any { return new(P) }, NewAttrs: func() any { return new(A) },
 		}
 	}
 	d.Observe = func(ctx context.Context, s *reconcile.Site) (any, error) { return k.observe(ctx, siteOf[P, A](s)) }
