@@ -146,7 +146,7 @@ func dirty(v reflect.Value) bool {
 			}
 		}
 	case reflect.Struct:
-		for i := range v.NumField() {
+		for i := range v.NumField() { //nolint:modernize // the iterator allocates for each struct
 			if field := v.Field(i); field.CanInterface() && dirty(field) { // else it is not exported
 				return true
 			}
