@@ -208,7 +208,9 @@ func (d *Differences) Unknown(path tree.Path, want any) bool { return d.unknown(
 // Value states one aspect that call can set. Values are compared as trees, so that nil and zero pointers,
 // and structs by their props, compare by meaning.
 func Value[L, V any](d *Diff[L], path tree.Path, want, have V, call *Operation[L]) {
-	d.add(path, encode(want), encode(have), hidden(d.Differences, call))
+	if w, h := encode(want), encode(have); d.differs(path, w, h) {
+		d.add(path, w, h, hidden(d.Differences, call))
+	}
 }
 
 // Fixed states one aspect that nothing can change in place: a difference replaces the object.
@@ -218,7 +220,9 @@ func Fixed[L, V any](d *Diff[L], path tree.Path, want, have V) {
 
 // List states an ordered list that call sets as a whole. Nil and empty are equal.
 func List[L, V any](d *Diff[L], path tree.Path, want, have []V, call *Operation[L]) {
-	d.add(path, orEmpty(encode(want)), orEmpty(encode(have)), hidden(d.Differences, call))
+	if w, h := orEmpty(encode(want)), orEmpty(encode(have)); d.differs(path, w, h) {
+		d.add(path, w, h, hidden(d.Differences, call))
+	}
 }
 
 // Map states a map entry by entry, each under its own path; sync is called once with what to put and what
@@ -335,13 +339,10 @@ func (d *Differences) written(path tree.Path, w any, call *operation, byCreate b
 
 // add records a difference, if there is one.
 func (d *Differences) add(path tree.Path, want, have any, call *operation) {
-	if d.skips(path) {
+	if !d.differs(path, want, have) {
 		return
 	}
 	unknown := d.unknown(path, want)
-	if !unknown && tree.Equal(want, have) {
-		return
-	}
 	s := Step{Path: path, Have: have, Want: want, Unknown: unknown, Replaces: call == nil}
 	if call != nil {
 		s.Call, s.Note, s.Affects = call.name, call.note, call.affects
@@ -357,6 +358,11 @@ func (d *Differences) add(path tree.Path, want, have any, call *operation) {
 		s.Have, s.Want = masked(have), masked(want)
 	}
 	d.steps = append(d.steps, step{s, call})
+}
+
+// differs reports whether there is a difference to record: most aspects have none, and need no operation.
+func (d *Differences) differs(path tree.Path, want, have any) bool {
+	return !d.skips(path) && (d.unknown(path, want) || !tree.Equal(want, have))
 }
 
 // skips reports paths that are not compared now: ignored ones, those left out until later, and all that the job is not about.

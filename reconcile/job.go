@@ -52,9 +52,11 @@ type Spec struct {
 	FilesAt               []tree.Path
 	WritesFiles           bool
 	Recorded, Rerun, Same bool
-	ByParent, Tidies      bool
-	Retained              bool
-	Marked, Lists, Bulk   bool
+	// InStateAlone says that looking at an object asks nobody: what state has of it is all that there is.
+	InStateAlone        bool
+	ByParent, Tidies    bool
+	Retained            bool
+	Marked, Lists, Bulk bool
 	// Under are the kinds of the parents by which objects are listed that no tag-wide listing shows. ListsHeld says that the
 	// kind lists what an object holds, HoldsData that an object may hold users' data.
 	Under                    []string

@@ -146,12 +146,15 @@ func dirty(v reflect.Value) bool {
 			}
 		}
 	case reflect.Struct:
-		for _, field := range v.Fields() {
-			if field.CanInterface() && dirty(field) { // else it is not exported
+		for i := range v.NumField() { //nolint:modernize // the iterator allocates for each struct
+			if field := v.Field(i); field.CanInterface() && dirty(field) { // else it is not exported
 				return true
 			}
 		}
 	case reflect.Map:
+		if v.Len() == 0 {
+			return false
+		}
 		for it := v.MapRange(); it.Next(); {
 			if dirty(it.Key()) || dirty(it.Value()) {
 				return true

@@ -124,3 +124,13 @@ func OptionsTree(o *Options) (map[string]any, error) {
 
 // IsZero reports that no option is set.
 func (o *Options) IsZero() bool { return reflect.ValueOf(o).Elem().IsZero() }
+
+// OnlyOrders reports that nothing is given, or nothing but further addresses that come before, as nearly all resources have it.
+func (o *Options) OnlyOrders() bool {
+	if len(o.DependsOn) == 0 {
+		return o.IsZero()
+	}
+	rest := *o
+	rest.DependsOn = nil
+	return rest.IsZero()
+}

@@ -173,6 +173,9 @@ func (r *Reader) Places(ctx context.Context, kind string) []*Way {
 
 // See looks at one object: as long as the kind or the resource allows, and again where the error says so.
 func See(ctx context.Context, kind reconcile.Any, job *reconcile.Job) (reconcile.Look, error) {
+	if kind.Spec().InStateAlone {
+		return kind.Look(ctx, job) // nothing is asked that could keep it waiting, or fail for a while
+	}
 	bound := cmp.Or(job.Timeouts.Create, kind.Spec().Timeouts.Create)
 	return Patiently(ctx, job.Cloud, bound, func(ctx context.Context) (reconcile.Look, error) { return kind.Look(ctx, job) })
 }

@@ -153,6 +153,9 @@ func (n *Node) filesNote(path tree.Path) string {
 
 // plannedAssets are the digests of what was prepared for a node, "" at each path whose files are known later; nil for none.
 func (n *Node) plannedAssets() map[string]string {
+	if len(n.Assets) == 0 && n.Files != FilesLater {
+		return nil // as nearly all
+	}
 	assets := map[string]string{}
 	for name, a := range n.Assets {
 		assets[name] = a.Digest

@@ -95,6 +95,9 @@ func (o *Observation) SetLook(look reconcile.Look) {
 	}
 }
 
+// ForgetLook takes back what reading showed.
+func (o *Observation) ForgetLook() { o.look, o.absent = nil, false }
+
 // Saw is [Observation.SetLook] of a look that may have failed, and returns the error.
 func (o *Observation) Saw(look reconcile.Look, err error) error {
 	o.SetLook(look)

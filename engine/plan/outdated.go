@@ -6,7 +6,6 @@ import (
 
 	"github.com/athanor-dev/athanor/engine/graph"
 	"github.com/athanor-dev/athanor/engine/state"
-	"github.com/athanor-dev/athanor/reconcile"
 	"github.com/athanor-dev/athanor/reconcile/tree"
 )
 
@@ -14,7 +13,7 @@ import (
 func (x *Index) Outdated(n *Node) bool {
 	r := n.Entry
 	known := n.Job != nil && len(n.Job.Unknown) == 0
-	return r.Candidate() != nil || r.MovingFrom != "" || !slices.Equal(r.Needs, x.OwnedNeeds(n)) || !sameOptions(r.Options(), n.Decl.Options) ||
+	return r.Candidate() != nil || r.MovingFrom != "" || !slices.Equal(r.Needs, x.OwnedNeeds(n)) || !sameOptions(r.GivenOptions(), &n.Decl.Options) ||
 		!cutCovers(r.Cut, n.Cut) || !tree.Equal(AnyMap(r.Settings), AnyMap(n.Decl.Settings)) ||
 		known && (n.builtAnew() || !sameBut(n.Decl.Options.IgnoreChanges, r.Props, n.Job.Props) || len(state.StillNamed(r.Former, n.Decl.Options.RenamedFrom)) != len(r.Former))
 }
@@ -29,7 +28,7 @@ func (x *Index) Shed(n *Node) {
 	case n.Plan.Action == Unchanged && n.Entry != nil && !x.Outdated(n), n.Plan.Action == Update && n.Entry.Live() != nil && !Acts(n.Spec):
 		shareValues(n)
 		if n.DropJob(); n.Plan.Action == Unchanged && n.Spec.Recorded && !Acts(n.Spec) {
-			n.SetLook(reconcile.Look{}) // its entry says the same
+			n.ForgetLook() // its entry says the same
 		} else {
 			n.Look().DropLive()
 		}
@@ -85,9 +84,9 @@ func sameBut(ignored []tree.Path, a, b map[string]any) bool {
 }
 
 // sameOptions compares by what is written of options: nil and empty lists are equal.
-func sameOptions(a, b graph.Options) bool {
-	if a.IsZero() && b.IsZero() {
-		return true
+func sameOptions(a, b *graph.Options) bool {
+	if a.OnlyOrders() && b.OnlyOrders() {
+		return slices.Equal(a.DependsOn, b.DependsOn)
 	}
 	x, errX := json.Marshal(a)
 	y, errY := json.Marshal(b)

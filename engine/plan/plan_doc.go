@@ -195,7 +195,13 @@ func (p *Plan) Changes() int {
 
 // Blocked returns the lines of what cannot be planned.
 func (p *Plan) Blocked() []Planned {
-	return slices.DeleteFunc(slices.Clone(p.Actions), func(a Planned) bool { return a.Action != Blocked })
+	var blocked []Planned
+	for i := range p.Actions {
+		if p.Actions[i].Action == Blocked {
+			blocked = append(blocked, p.Actions[i])
+		}
+	}
+	return blocked
 }
 
 // Uncompared returns the blocked lines of a drift plan whose resources could not be compared. The other blocked lines say

@@ -24,6 +24,9 @@ type Jobs struct {
 	Key    *seal.Key
 	force  bool
 	budget *values.Budget
+	// mask and digest are what every job is given.
+	mask   func(text string) string
+	digest func(domain string, data []byte) string
 }
 
 // Target says which generation of a node a job is about.
@@ -95,8 +98,8 @@ func (j *Jobs) job(n *plan.Node, a *observe.Way, t Target) *reconcile.Job {
 		Address: n.Address, Place: a.Place, Cloud: a.Cloud, Dir: j.Dir,
 		Mark:   j.Mark(n.Address, t.Number),
 		Dev:    j.Dev,
-		Redact: j.Redact.Text,
-		Digest: j.Key.Digest,
+		Redact: j.mask,
+		Digest: j.digest,
 		Derive: func(info string, size int) []byte {
 			return key.Derive(birth+"\x00"+info, size)
 		},

@@ -41,28 +41,39 @@ func (k *walk) decideLevels(ctx context.Context, levels [][]*plan.Node) {
 		level = k.readLevel(ctx, level)
 		k.narrowing.widenLevel(ctx, level)
 		k.builder.prepareLevel(ctx, level, func(n *plan.Node) bool { return !k.IsSelected(n) || k.Sleeps(n) })
-		var late []*plan.Node
-		for _, n := range level {
-			if !n.Looked && n.Err == nil && k.IsSelected(n) && !k.Sleeps(n) && n.BlockedBy() == nil {
-				late = append(late, n)
-			}
+		for part := range slices.Chunk(level, deciding) {
+			k.decideAll(ctx, part)
 		}
-		Parallel(len(late), Lookers, func(i int) {
-			k.lookAt(ctx, late[i])
-			late[i].Current = late[i].Err == nil
-		})
-		for _, n := range level {
-			switch {
-			case k.IsSelected(n) && !n.Decided:
-				k.decide(ctx, n)
-				n.Decided = true
-			case k.IsSelected(n):
-			case k.narrowing != nil:
-				plan.Believe(n)
-			default:
-				plan.PassOver(n)
-				k.consult(ctx, n)
-			}
+	}
+}
+
+// deciding bounds how many nodes of a level are observed before they are decided. What a node is observed with is dropped when it is
+// decided, and a level can have very many.
+const deciding = 1024
+
+// decideAll observes what is left to observe of nodes that do not need each other, and has each classified.
+func (k *walk) decideAll(ctx context.Context, nodes []*plan.Node) {
+	var late []*plan.Node
+	for _, n := range nodes {
+		if !n.Looked && n.Err == nil && k.IsSelected(n) && !k.Sleeps(n) && n.BlockedBy() == nil {
+			late = append(late, n)
+		}
+	}
+	Parallel(len(late), Lookers, func(i int) {
+		k.lookAt(ctx, late[i])
+		late[i].Current = late[i].Err == nil
+	})
+	for _, n := range nodes {
+		switch {
+		case k.IsSelected(n) && !n.Decided:
+			k.decide(ctx, n)
+			n.Decided = true
+		case k.IsSelected(n):
+		case k.narrowing != nil:
+			plan.Believe(n)
+		default:
+			plan.PassOver(n)
+			k.consult(ctx, n)
 		}
 	}
 }

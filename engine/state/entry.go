@@ -96,6 +96,14 @@ func (d *Deployed) Options() graph.Options {
 	return *d.given
 }
 
+// GivenOptions returns the options as last deployed, which nobody may change.
+func (d *Deployed) GivenOptions() *graph.Options {
+	if d.given == nil {
+		return &graph.Options{}
+	}
+	return d.given
+}
+
 // SetOptions sets the options. They are kept and not copied: nobody changes them afterwards.
 func (d *Deployed) SetOptions(o *graph.Options) {
 	if d.given = o; o != nil && o.IsZero() {

@@ -25,7 +25,7 @@ type Composite[P, A any] struct {
 func (k Composite[P, A]) Erase() reconcile.Any {
 	// What tags say of props and attributes, the kinds that it is declared as do.
 	tags := func() (reconcile.Tags, error) { return reconcile.Tags{}, k.Validate() }
-	d := common[P, A](tags, func(p P) P { return defaults(nil, k.Default, p) }, func(p P) error { return checked(nil, p, k.Check) })
+	d := common[P, A](tags, func(p *P) { defaults(nil, k.Default, p) }, func(p P) error { return checked(nil, p, k.Check) })
 	refuse := fmt.Errorf("%s is no resource: its constructor, or a stack in YAML, declares others", k.Type)
 	d.Source = k.API.Source
 	d.Spec = func() reconcile.Spec {

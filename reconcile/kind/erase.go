@@ -15,7 +15,7 @@ import (
 
 // Erase hides the kind's types. What is wrong with the definition, Validate of the result reports.
 func (k Kind[P, L, A]) Erase() reconcile.Any {
-	d := common[P, A](k.tags, k.WithDefaults, k.CheckAll)
+	d := common[P, A](k.tags, k.fill, k.CheckAll)
 	d.Spec, d.Source = k.spec, k.API.Source
 	d.Observe = func(ctx context.Context, s *reconcile.Site) (any, error) { return k.Observe(ctx, siteOf[P, A](s)) }
 	d.Create = func(ctx context.Context, s *reconcile.Site, made *reconcile.Creation) (any, error) {
@@ -54,12 +54,12 @@ func (k *Kind[P, L, A]) TypeOf(P, A) string {
 }
 
 // common is what kinds of both lifetimes have.
-func common[P, A any](tags func() (Tags, error), defaults func(P) P, check func(P) error) *reconcile.Definition {
+func common[P, A any](tags func() (Tags, error), fill func(*P), check func(P) error) *reconcile.Definition {
 	once := sync.OnceValues(tags)
 	return &reconcile.Definition{
 		Tags:     once,
 		Validate: func() error { _, err := once(); return err },
-		Default:  func(p any) { *p.(*P) = defaults(*p.(*P)) },
+		Default:  func(p any) { fill(p.(*P)) },
 		Check:    func(p any) error { return check(*p.(*P)) },
 	}
 }
@@ -195,16 +195,21 @@ func (k *Kind[P, L, A]) compare(d *Diff[L], want P, live L) {
 }
 
 // WithDefaults fills in what is left out.
-func (k *Kind[P, L, A]) WithDefaults(p P) P { return defaults(k.Props, k.Default, p) }
+func (k *Kind[P, L, A]) WithDefaults(p P) P {
+	k.fill(&p)
+	return p
+}
 
-func defaults[P any](t *Table[P], more func(P) P, p P) P {
+func (k *Kind[P, L, A]) fill(p *P) { defaults(k.Props, k.Default, p) }
+
+// defaults fills in what is left out. It changes p alone, and nothing that p points at.
+func defaults[P any](t *Table[P], more func(P) P, p *P) {
 	if t != nil {
-		t.Default(&p)
+		t.Default(p)
 	}
 	if more != nil {
-		p = more(p)
+		*p = more(*p)
 	}
-	return p
 }
 
 // CheckAll finds what the table, the name's rule, the kind and its tags find wrong with props as they were declared.

@@ -64,13 +64,14 @@ type Kept[P, A any] struct {
 
 // Erase hides the kind's types. What is wrong with the definition, Validate of the result reports.
 func (k StateKind[P, A]) Erase() reconcile.Any {
-	d := common[P, A](k.tags, k.WithDefaults, k.CheckAll)
+	d := common[P, A](k.tags, k.fill, k.CheckAll)
 	d.Source, d.Logs = k.API.Source, logsOf(k.Logs)
 	d.Spec = func() reconcile.Spec {
 		return reconcile.Spec{
 			Type: k.Type, Doc: k.Doc, Recorded: true, Rerun: k.Lifetime != InState, InDev: k.Lifetime == InDev, Stands: k.LocalVariantOf, Tidies: k.CleansUp,
 			Calls: k.API.Calls, Permissions: k.API.Permissions, Files: k.Files, WritesFiles: k.WritesFiles, Timeouts: k.Timeouts,
-			NewProps: func() any { return new(P) }, NewAttrs: func() any { return new(A) },
+			InStateAlone: k.Observe == nil && k.Read == nil,
+			NewProps:     func() any { return new(P) }, NewAttrs: func() any { return new(A) },
 		}
 	}
 	d.Observe = func(ctx context.Context, s *reconcile.Site) (any, error) { return k.observe(ctx, siteOf[P, A](s)) }
@@ -105,7 +106,12 @@ func (k *StateKind[P, A]) TypeOf(P, A) string {
 }
 
 // WithDefaults fills in what is left out.
-func (k *StateKind[P, A]) WithDefaults(p P) P { return defaults(k.table(), k.Default, p) }
+func (k *StateKind[P, A]) WithDefaults(p P) P {
+	k.fill(&p)
+	return p
+}
+
+func (k *StateKind[P, A]) fill(p *P) { defaults(k.table(), k.Default, p) }
 
 // CheckAll finds what the table and the kind find wrong with props as they were declared.
 func (k *StateKind[P, A]) CheckAll(p P) error {

@@ -87,16 +87,17 @@ func contentsOf(key *seal.Key, snap *statestore.Snapshot) *contents {
 		name := damagedFactElement + damaged.Err.Error()
 		c.set(name, t.text(name))
 	}
-	for address, tag := range rowTags(key, snap.Rows) {
-		c.set(rowElement+address, tag)
+	addresses, tags := rowTags(key, snap.Rows)
+	for i, address := range addresses {
+		c.set(rowElement+address, tags[i])
 	}
 	return c
 }
 
-// rowTags computes the tags of many rows on all processors.
-func rowTags(key *seal.Key, rows map[string]statestore.Row) map[string]tag {
-	addresses := slices.Collect(maps.Keys(rows))
-	tags := make([]tag, len(addresses))
+// rowTags computes the tags of many rows on all processors: one for each address.
+func rowTags(key *seal.Key, rows map[string]statestore.Row) (addresses []string, tags []tag) {
+	addresses = slices.AppendSeq(make([]string, 0, len(rows)), maps.Keys(rows))
+	tags = make([]tag, len(addresses))
 	var workers sync.WaitGroup
 	n := max(1, min(runtime.GOMAXPROCS(0), len(addresses)/64))
 	for w := range n {
@@ -109,11 +110,7 @@ func rowTags(key *seal.Key, rows map[string]statestore.Row) map[string]tag {
 		})
 	}
 	workers.Wait()
-	all := make(map[string]tag, len(addresses))
-	for i, address := range addresses {
-		all[address] = tags[i]
-	}
-	return all
+	return addresses, tags
 }
 
 // set adds or replaces an element.

@@ -354,11 +354,20 @@ func (l *list) configs(dir string, p tree.Path, path string) []string {
 // MorePaths are props of a kind that name a file or a folder and are no sources of it: what is written, where a
 // command runs, and what is read when the stack is read.
 func MorePaths(kind string) []tree.Path {
-	return map[string][]tree.Path{
-		"aws.Website": {"files"}, "cloudflare.Website": {"dir", "inputs"},
-		"cloudflare.Worker": {"code.serve.dir"}, "miniflare.Worker": {"code.serve.dir"},
-		"local.File": {"path"}, "local.Directory": {"path"}, "local.Command": {"dir"}, "local.Process": {"dir"},
-	}[kind]
+	switch kind {
+	case "aws.Website":
+		return []tree.Path{"files"}
+	case "cloudflare.Website":
+		return []tree.Path{"dir", "inputs"}
+	case "cloudflare.Worker", "miniflare.Worker":
+		return []tree.Path{"code.serve.dir"}
+	case "local.File", "local.Directory":
+		return []tree.Path{"path"}
+	case "local.Command", "local.Process":
+		return []tree.Path{"dir"}
+	default:
+		return nil
+	}
 }
 
 // isPath reports whether a prop names a file: the program of a function may be an import path instead.
