@@ -113,6 +113,7 @@ func asked(t *testing.T, c awstest.Call) (actions []string, on string) {
 // TestLeastPolicy deploys, changes, mends, takes up again and takes down, and holds every call that reaches the cloud
 // to the policy that was printed before: nothing is done that it does not allow.
 func TestLeastPolicy(t *testing.T) {
+	t.Parallel()
 	s := newShop(t)
 	all := map[string]bool{}
 	step := func(name string, args ...string) policy {

@@ -33,6 +33,7 @@ func newShop(t *testing.T) *shop {
 
 // TestShop is the life of the shop against an independent emulator; its programtest.Counts are in testdata/numbers.golden.
 func TestShop(t *testing.T) {
+	t.Parallel()
 	s := newShop(t)
 	plan, errs, code := s.Run("plan", "--no-color")
 	if code != 2 {

@@ -14,6 +14,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/athanor-dev/athanor/providers/aws/awstest"
+	"github.com/athanor-dev/athanor/providers/kindtest"
 	"github.com/athanor-dev/athanor/reconcile"
 	"github.com/athanor-dev/athanor/statestore/proctest"
 )
@@ -258,7 +259,7 @@ func TestKeyType(t *testing.T) {
 	props["attributes"] = obj{"when": "S"}
 	w.like.slow = 1
 	w.Server.Reset()
-	w.Settled(t, props, &out)
+	kindtest.Settled(t, quick(), w.Job(t, quick(), props, &out))
 	if have, want := w.updates(), []string{"Delete one", "Delete two", "Create one", "Create two"}; !slices.Equal(have, want) {
 		t.Errorf("calls %q, want %q", have, want)
 	}
