@@ -147,9 +147,19 @@ func checkVariants(t T, s Suite) {
 // whether the world is the one wanted.
 func (d *driver) step(props map[string]any, want, name string) bool {
 	d.t.Helper()
+	same, err := d.stepped(props, want, name)
+	d.must(err, "%s", name)
+	return same
+}
+
+// stepped is like step, and gives the error with which the props are not reached.
+func (d *driver) stepped(props map[string]any, want, name string) (same bool, err error) {
+	d.t.Helper()
 	generation, attrs, identity := d.live, maps.Clone(d.live.last), d.live.identity
 	watch := d.fresh()
-	d.must(d.to(props), "%s", name)
+	if err := d.to(props); err != nil {
+		return false, err
+	}
 	d.s.shared.went(name, watch)
 	have := d.count(1, "%s", name)
 	if have != want {
@@ -170,7 +180,7 @@ func (d *driver) step(props map[string]any, want, name string) bool {
 		}
 	}
 	d.calm(props, have, name)
-	return have == want
+	return have == want, nil
 }
 
 // touched reports whether one of the paths that were changed is one of those, or lies in it or around it.
@@ -218,8 +228,8 @@ func (u *unsetting) names(v Variant) (names []string) {
 	return names
 }
 
-// unset makes a variant, and then without some of its props. Of several that cannot all be unset together it does so with each
-// half of them.
+// unset makes a variant, and then without some of its props. Of several that are not valid without each other, or whose change
+// together is refused, it does so with each half of them.
 func (u *unsetting) unset(v Variant, names ...string) {
 	u.t.Helper()
 	if len(names) == 0 {
@@ -232,16 +242,26 @@ func (u *unsetting) unset(v Variant, names ...string) {
 	if u.d == nil {
 		u.d = start(u.t, u.s)
 	}
-	if _, err := u.d.job(nil, without); err != nil { // not valid without them
+	halves := func() {
 		if n := len(names); n > 1 {
 			u.unset(v, names[:n/2]...)
 			u.unset(v, names[n/2:]...)
 		}
+	}
+	if _, err := u.d.job(nil, without); err != nil {
+		halves()
 		return
 	}
 	what := strings.Join(names, ", ")
 	u.d.must(u.d.to(v.Props), "%s set", what)
-	if !u.d.step(without, reference(u.t, u.s, without, what+" unset"), what+" unset again") {
+	same, err := u.d.stepped(without, reference(u.t, u.s, without, what+" unset"), what+" unset again")
+	if err != nil && len(names) > 1 {
+		u.d = nil
+		halves()
+		return
+	}
+	u.d.must(err, "%s unset again", what)
+	if !same {
 		u.d = nil
 	}
 }
