@@ -113,8 +113,8 @@ func asked(t *testing.T, c awstest.Call) (actions []string, on string) {
 // TestLeastPolicy deploys, changes, mends, takes up again and takes down, and holds every call that reaches the cloud
 // to the policy that was printed before: nothing is done that it does not allow.
 func TestLeastPolicy(t *testing.T) {
-	t.Parallel()
 	s := newShop(t)
+	t.Parallel() // what is built is built once
 	all := map[string]bool{}
 	step := func(name string, args ...string) policy {
 		t.Helper()

@@ -387,8 +387,8 @@ func (d *driver) listed(single reconcile.Look, there bool) {
 	}
 }
 
-// checkCalls compares the calls made with those that the kind says it makes. In a world that is sampled the ways that an earlier check
-// has gone are not gone again.
+// checkCalls compares the calls made with those that the kind says it makes. In a world that is sampled the transitions that an earlier check
+// has made are not made again.
 func checkCalls(t T, s Suite) {
 	t.Helper()
 	d := start(t, s)

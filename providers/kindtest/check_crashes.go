@@ -149,7 +149,7 @@ func (c *crashes) thereAndBack(a, b Variant) {
 	}
 }
 
-// left reports whether the leg is to be gone along once more.
+// left reports whether the leg is to be walked once more.
 func (l *leg) left() bool { return !l.known || len(l.points) > 0 }
 
 // along goes from one end of a leg to the other, by its next cut while there is one. It reports whether the object is

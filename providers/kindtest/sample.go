@@ -10,7 +10,7 @@ import (
 	"github.com/athanor-dev/athanor/reconcile/tree"
 )
 
-// chosen are n of some things, the same ones each time, in their order. Other words choose others.
+// chosen are n of them all, the same ones each time, in their order. Other words choose others.
 func chosen[E any](all []E, n int, by string) []E {
 	if len(all) <= n {
 		return all

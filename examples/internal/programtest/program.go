@@ -15,7 +15,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -66,14 +65,9 @@ func (p *Program[C]) For(t testing.TB) *Program[C] {
 	return &other
 }
 
-// building is held while a program is built: tests beside each other take what the first of them has built.
-var building sync.Mutex
-
 // built is the program as it ships, which the packages of a test run share.
 func built(t testing.TB, main string) string {
 	t.Helper()
-	building.Lock()
-	defer building.Unlock()
 	folder, err := filepath.Abs(main)
 	if err != nil {
 		t.Fatal(err)
