@@ -34,6 +34,7 @@ type api struct {
 // TestAPI is the life of the service against an independent emulator; its counts are in testdata/numbers.golden.
 func TestAPI(t *testing.T) {
 	a := &api{programtest.Build(t, awstest.Start(t), "."), t}
+	t.Parallel() // what is built is built once
 	var numbers strings.Builder
 	note := func(step string, c programtest.Counts) programtest.Counts {
 		fmt.Fprintf(&numbers, "%-22s %s\n", step+":", c)

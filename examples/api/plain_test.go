@@ -29,6 +29,7 @@ func (plain) Names() map[string]string { return nil }
 
 // TestPlain deploys the service on emulators as they are, finds it unchanged, and destroys it.
 func TestPlain(t *testing.T) {
+	t.Parallel()
 	for name, start := range map[string]func(*testing.T) string{
 		"moto":      func(t *testing.T) string { return awstest.Plain(t) },
 		"ministack": func(t *testing.T) string { return s3test.Start(t, s3test.Ministack).Origin },

@@ -114,6 +114,7 @@ func asked(t *testing.T, c awstest.Call) (actions []string, on string) {
 // to the policy that was printed before: nothing is done that it does not allow.
 func TestLeastPolicy(t *testing.T) {
 	s := newShop(t)
+	t.Parallel() // what is built is built once
 	all := map[string]bool{}
 	step := func(name string, args ...string) policy {
 		t.Helper()

@@ -34,6 +34,7 @@ func newShop(t *testing.T) *shop {
 // TestShop is the life of the shop against an independent emulator; its programtest.Counts are in testdata/numbers.golden.
 func TestShop(t *testing.T) {
 	s := newShop(t)
+	t.Parallel() // what is built is built once
 	plan, errs, code := s.Run("plan", "--no-color")
 	if code != 2 {
 		t.Fatalf("plan: exit %d\n%s%s", code, plan, errs)

@@ -40,6 +40,7 @@ import (
 	"github.com/athanor-dev/athanor/reconcile"
 	"github.com/athanor-dev/athanor/statestore"
 	"github.com/athanor-dev/athanor/statestore/mem"
+	"github.com/athanor-dev/athanor/statestore/proctest"
 	"github.com/athanor-dev/athanor/statestore/seal"
 )
 
@@ -195,11 +196,15 @@ func functions(n int) athanor.Program {
 	}
 }
 
-// TestHundredFunctions plans, deploys and destroys a hundred functions at Lambda's quotas and at half of them, with roles that
+// TestHundredFunctions plans, deploys and destroys a hundred functions at Lambda's quotas, and with ATHANOR_WHOLE at half of them, with roles that
 // Lambda learns of late. Nothing fails, and of what is throttled no more than the call itself is made again.
 func TestHundredFunctions(t *testing.T) {
 	const n = 100
-	for name, part := range map[string]float64{"whole": 1, "half": 0.5} {
+	parts := map[string]float64{"whole": 1}
+	if proctest.Whole() {
+		parts["half"] = 0.5
+	}
+	for name, part := range parts {
 		t.Run(name, func(t *testing.T) {
 			inStage(t, awstest.Documented{
 				Quotas: awstest.Part(part, awstest.PublishedQuotas()), Latency: 50 * time.Millisecond, Propagation: 8 * time.Second,
@@ -305,7 +310,11 @@ func TestReadsAreBehind(t *testing.T) {
 		return steps
 	}
 	want := story(t, awstest.Lag{})
-	for name, behind := range map[string]awstest.Lag{"1.6 s": {For: 1600 * time.Millisecond}, "25 s": {For: 25 * time.Second}, "six answers": {Answers: 6}} {
+	lags := map[string]awstest.Lag{"25 s": {For: 25 * time.Second}, "six answers": {Answers: 6}}
+	if proctest.Whole() {
+		lags["1.6 s"] = awstest.Lag{For: 1600 * time.Millisecond}
+	}
+	for name, behind := range lags {
 		t.Run(name, func(t *testing.T) {
 			have := story(t, behind)
 			for i, step := range []string{"first deploy", "second deploy", "unchanged deploy"} {

@@ -3,6 +3,8 @@ package kindtest
 import (
 	"errors"
 	"fmt"
+
+	"github.com/athanor-dev/athanor/reconcile/tree"
 )
 
 // mostCalls bounds how many mutating calls of one transition are cut.
@@ -12,10 +14,10 @@ const mostCalls = 200
 // one before it are one cut, unless something was stored between them or both were under way at once.
 func checkCrashes(t T, s Suite) {
 	t.Helper()
-	base, c := s.all()[0], &crashes{t: t, s: s, wants: map[string]string{}}
-	c.creation(base)
+	base, c := s.all()[0], &crashes{t: t, s: s, sampled: s.sampled(t), wants: map[string]string{}}
+	c.creation(base, 2)
 	for _, v := range s.Variants {
-		c.creation(v)
+		c.creation(v, 1)
 		c.thereAndBack(base, v)
 	}
 	c.deletion(base)
@@ -23,9 +25,10 @@ func checkCrashes(t T, s Suite) {
 
 // crashes is one run of the check.
 type crashes struct {
-	t     T
-	s     Suite
-	wants map[string]string // the world as each variant makes it where nothing was, by its name
+	t       T
+	s       Suite
+	sampled bool              // see World
+	wants   map[string]string // the world as each variant makes it where nothing was, by its name
 }
 
 // leg is a transition that is cut at one call after the other.
@@ -33,74 +36,93 @@ type leg struct {
 	name     string
 	from, to map[string]any // nil: nothing is there
 	want     string
-	calls    *watch // of the run without a crash, nil before it
-	at       int    // the next call to cut at, from 1
-	after    bool
-	done     bool
+	known    bool    // the run without a crash has told the points
+	points   []point // that are left to be cut at
 }
 
-// next is the cut after this one. After the last call of the run without a crash there is none.
-func (l *leg) next() {
-	if !l.after {
-		l.after = true
+// point is where a leg is cut: before or after one of its mutating calls, from 1.
+type point struct {
+	at    int
+	after bool
+}
+
+// points are those of the run without a crash that was watched: all of them, or in a world that is sampled as many of them as said,
+// chosen by the name of the leg.
+func (c *crashes) points(l *leg, calls *watch, sampled int) {
+	c.t.Helper()
+	l.known = true
+	if calls.made() > mostCalls {
+		c.t.Errorf("%s: more than %d mutating calls", l.name, mostCalls)
 		return
 	}
-	l.at++
-	l.after = !l.calls.apart(l.at)
-	l.done = l.done || l.at > l.calls.made()
+	for at := 1; at <= calls.made(); at++ {
+		if calls.apart(at) {
+			l.points = append(l.points, point{at, false})
+		}
+		l.points = append(l.points, point{at, true})
+	}
+	if c.sampled {
+		l.points = chosen(l.points, sampled, c.s.Kind.Spec().Type+" "+l.name)
+	}
 }
 
-func (l *leg) where() string {
-	return fmt.Sprintf("%s, crash %s call %d", l.name, map[bool]string{false: "before", true: "after"}[l.after], l.at)
+func (l *leg) where(p point) string {
+	return fmt.Sprintf("%s, crash %s call %d", l.name, map[bool]string{false: "before", true: "after"}[p.after], p.at)
 }
 
 // creation cuts the creation of an object, each time in a world of its own, and runs again with its state and without.
 // Once the identity is in state, an object is found by it after this cut as after the next, and what is left to do is
 // the same as without: from there on the state is always lost, which is harder.
-func (c *crashes) creation(v Variant) {
+func (c *crashes) creation(v Variant, sampled int) {
 	c.t.Helper()
-	l := &leg{name: "create " + v.Name, to: v.Props, at: 1}
-	d := start(c.t, c.s)
-	l.calls = d.watch
-	d.must(d.to(v.Props), "%s", l.name)
-	l.want = d.state()
-	c.wants[v.Name] = l.want
-	for known := false; !l.done; l.next() {
+	l := &leg{name: "create " + v.Name, to: v.Props}
+	if key := string(tree.Canonical(v.Props)); c.sampled && c.s.shared.callsOf(key) != nil {
+		l.want, _ = c.s.shared.get(key)
+		c.points(l, c.s.shared.callsOf(key), sampled)
+	} else {
 		d := start(c.t, c.s)
-		if !c.cut(d, l) {
+		d.must(d.to(v.Props), "%s", l.name)
+		l.want = d.state()
+		c.points(l, d.watch, sampled)
+	}
+	c.wants[v.Name] = l.want
+	known := false
+	for _, p := range l.points {
+		d := start(c.t, c.s)
+		if !c.cut(d, l, p) {
 			return
 		}
 		if !known || c.s.Unfindable != "" {
 			known = d.candidate != nil && d.candidate.identity != ""
-			d.heal(l, l.where())
-			if c.s.Unfindable != "" || l.at == 1 && !l.after {
+			d.heal(l, l.where(p))
+			if c.s.Unfindable != "" || p == (point{1, false}) {
 				continue // nothing is there and nothing in state, as at first
 			}
-			if d = start(c.t, c.s); !c.cut(d, l) {
+			if d = start(c.t, c.s); !c.cut(d, l, p) {
 				return
 			}
 		}
 		d.forget()
-		d.heal(l, l.where()+", record lost")
+		d.heal(l, l.where(p)+", record lost")
 	}
 }
 
 // deletion cuts the deletion of an object, each time in a world of its own.
 func (c *crashes) deletion(v Variant) {
 	c.t.Helper()
-	l := &leg{name: "delete", from: v.Props, at: 1}
-	for ; !l.done; l.next() {
+	l := &leg{name: "delete", from: v.Props}
+	d := start(c.t, c.s)
+	d.must(d.to(l.from), "%s: before", l.name)
+	calls := d.fresh()
+	d.must(d.delete(), "delete")
+	c.points(l, calls, 1)
+	for _, p := range l.points {
 		d := start(c.t, c.s)
-		d.must(d.to(l.from), "%s: before", l.where())
-		if l.calls == nil {
-			l.calls = d.fresh()
-			d.must(d.delete(), "delete")
-			d = start(c.t, c.s)
-			d.must(d.to(l.from), "%s: before", l.where())
+		d.must(d.to(l.from), "%s: before", l.where(p))
+		if !c.cut(d, l, p) {
+			return
 		}
-		if c.cut(d, l) {
-			d.heal(l, l.where())
-		}
+		d.heal(l, l.where(p))
 	}
 }
 
@@ -108,10 +130,15 @@ func (c *crashes) deletion(v Variant) {
 // it had never been cut, so that it goes on from there; one that has not is left behind.
 func (c *crashes) thereAndBack(a, b Variant) {
 	c.t.Helper()
-	there := &leg{name: a.Name + " to " + b.Name, from: a.Props, to: b.Props, want: c.wants[b.Name], at: 1}
-	back := &leg{name: b.Name + " to " + a.Name, from: b.Props, to: a.Props, want: c.wants[a.Name], at: 1}
+	there := &leg{name: a.Name + " to " + b.Name, from: a.Props, to: b.Props, want: c.wants[b.Name]}
+	back := &leg{name: b.Name + " to " + a.Name, from: b.Props, to: a.Props, want: c.wants[a.Name]}
+	for _, l := range []*leg{there, back} {
+		if calls := c.s.shared.callsOf(l.name); c.sampled && calls != nil {
+			c.points(l, calls, 1)
+		}
+	}
 	var d *driver
-	for l, other := there, back; !there.done || !back.done; l, other = other, l {
+	for l, other := there, back; there.left() || back.left(); l, other = other, l {
 		if d == nil {
 			d = start(c.t, c.s)
 			d.must(d.to(l.from), "%s: before", l.name)
@@ -122,42 +149,40 @@ func (c *crashes) thereAndBack(a, b Variant) {
 	}
 }
 
+// left reports whether the leg is to be walked once more.
+func (l *leg) left() bool { return !l.known || len(l.points) > 0 }
+
 // along goes from one end of a leg to the other, by its next cut while there is one. It reports whether the object is
 // as it is to be there.
 func (c *crashes) along(d *driver, l *leg) bool {
 	c.t.Helper()
-	if l.calls == nil || l.done {
+	if !l.left() || !l.known {
 		watch := d.fresh()
 		d.must(d.to(l.to), "%s: without a crash", l.name)
-		if l.calls == nil {
-			l.calls = watch
+		if !l.known {
+			c.points(l, watch, 1)
 		}
 		return d.arrived(l, l.name+", without a crash")
 	}
-	where := l.where()
-	if !c.cut(d, l) {
+	p := l.points[0]
+	l.points = l.points[1:]
+	if !c.cut(d, l, p) {
 		return d.arrived(l, l.name+", without a crash")
 	}
-	l.next()
-	return d.heal(l, where)
+	return d.heal(l, l.where(p))
 }
 
-// cut goes along a leg until the call of the cut. A leg of fewer calls is done.
-func (c *crashes) cut(d *driver, l *leg) bool {
+// cut goes along a leg until the call of the cut. A leg that has fewer calls this time is done.
+func (c *crashes) cut(d *driver, l *leg, p point) bool {
 	c.t.Helper()
-	if l.at > mostCalls {
-		c.t.Errorf("%s: more than %d mutating calls", l.name, mostCalls)
-		l.done = true
-		return false
-	}
 	watch := d.fresh()
-	watch.cutAt, watch.cutAfter = l.at, l.after
+	watch.cutAt, watch.cutAfter = p.at, p.after
 	err := d.run(l.to)
 	if !watch.dead() {
-		d.must(err, "%s: without a crash", l.where())
-		l.done = true
+		d.must(err, "%s: without a crash", l.where(p))
+		l.points = nil
 	}
-	return !l.done
+	return watch.dead()
 }
 
 // run goes to props, or deletes.

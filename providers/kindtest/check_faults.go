@@ -6,7 +6,8 @@ import (
 	"github.com/athanor-dev/athanor/reconcile"
 )
 
-// checkReads fails each read of a look: the answer must be an error, and nothing may be written on it.
+// checkReads fails each read of a look: the answer must be an error, and nothing may be written on it. In a world that is sampled
+// each read fails in one way, and a few of them while the object is reconciled.
 func checkReads(t T, s Suite) {
 	t.Helper()
 	if s.Kind.Spec().Recorded {
@@ -15,6 +16,7 @@ func checkReads(t T, s Suite) {
 	if s.Fault == nil {
 		t.Fatalf("Fault is required")
 	}
+	classes := []reconcile.Class{reconcile.Denied, reconcile.Throttled, reconcile.Transient}
 	for _, there := range []bool{false, true} {
 		d := start(t, s)
 		if there {
@@ -26,18 +28,28 @@ func checkReads(t T, s Suite) {
 		if watch.reads == 0 && (there || s.Unfindable == "") {
 			t.Errorf("there = %v: a look makes no call through reconcile.Through", there)
 		}
-		before := d.state()
+		before, ways, settled := d.state(), len(classes), len(watch.calls)
+		if d.w.Sampled {
+			ways, settled = 1, min(settledReads, settled)
+		}
 		for at, read := range watch.calls {
 			_, without := s.MayBeDenied[read.String()]
-			for _, class := range []reconcile.Class{reconcile.Denied, reconcile.Throttled, reconcile.Transient} {
+			for way := range ways {
+				class := classes[(at+way)%len(classes)]
+				if without { // that it is denied counts here
+					class = classes[way]
+				}
 				d.failedLook(class, at+1, without && class == reconcile.Denied)
 			}
-			if !without {
+			if !without && at*settled%len(watch.calls) < settled {
 				before = d.failedSettle(at+1, before)
 			}
 		}
 	}
 }
+
+// settledReads is how many reads of a look fail in a sample while the object is reconciled.
+const settledReads = 4
 
 // failedLook looks with one read failing. Without: it is one that the kind does without.
 func (d *driver) failedLook(class reconcile.Class, at int, without bool) {

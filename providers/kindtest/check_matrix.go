@@ -10,7 +10,8 @@ import (
 
 // checkMatrix changes every leaf of the props in the world, {edit, delete, add} each, and the whole object: each
 // change is seen at its own path, one reconcile repairs it, and a read after that shows nothing. It reports how many of
-// the cells were seen and repaired.
+// the cells were seen and repaired. In a world that is sampled edits are made together as far as they can be, and of the other cells
+// some leaves have theirs.
 func checkMatrix(t T, s Suite) {
 	t.Helper()
 	if s.Kind.Spec().Recorded {
@@ -19,8 +20,12 @@ func checkMatrix(t T, s Suite) {
 	}
 	m := &matrix{t: t, s: s, things: map[string]*thing{}, ran: map[string]result{}, added: map[tree.Path]bool{}}
 	leaves := s.leaves(t)
-	for _, l := range leaves {
-		m.leaf(l)
+	if s.sampled(t) {
+		m.sample(leaves)
+	} else {
+		for _, l := range leaves {
+			m.leaf(l)
+		}
 	}
 	m.gone()
 	m.open()
@@ -72,16 +77,24 @@ func (m *matrix) leaf(l leaf) {
 			m.t.Errorf("%s: the hand changed nothing", c)
 		}
 	}
-	for _, c := range m.s.deletes(l) {
-		if deleted = m.run(c) != void; deleted {
-			break
-		}
-	}
+	deleted = m.taken(l)
 	// A truth that excludes others cannot be turned over, only taken away.
 	if len(edits) == 0 && (!deleted || l.field.Type != "bool") {
 		m.cells++
 		m.t.Errorf("%s cannot be changed: set it in a variant, and give another value for it in Others", l.path)
 	}
+	m.more(l)
+}
+
+// taken takes a leaf away, where that changes anything.
+func (m *matrix) taken(l leaf) bool {
+	m.t.Helper()
+	return slices.ContainsFunc(m.s.deletes(l), func(c cell) bool { return m.run(c) != void })
+}
+
+// more adds what nobody declared.
+func (m *matrix) more(l leaf) {
+	m.t.Helper()
 	for _, c := range m.s.adds(l) {
 		if c.at != l.hand || !m.added[l.hand] {
 			m.added[l.hand] = m.run(c) != void || m.added[l.hand]

@@ -3,6 +3,7 @@ package kindtest
 import (
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/athanor-dev/athanor/reconcile/tree"
 )
@@ -136,7 +137,7 @@ func checkVariants(t T, s Suite) {
 			d.must(d.to(s.Base), "base")
 		}
 		there := d.step(v.Props, reference(t, s, v.Props, v.Name), "base to "+v.Name)
-		if back := d.step(s.Base, base, v.Name+" back to base"); !there || !back {
+		if back := d.step(s.Base, base, v.Name+" to base"); !there || !back {
 			d = nil
 		}
 	}
@@ -146,8 +147,20 @@ func checkVariants(t T, s Suite) {
 // whether the world is the one wanted.
 func (d *driver) step(props map[string]any, want, name string) bool {
 	d.t.Helper()
+	same, err := d.stepped(props, want, name)
+	d.must(err, "%s", name)
+	return same
+}
+
+// stepped is like step, and gives the error with which the props are not reached.
+func (d *driver) stepped(props map[string]any, want, name string) (same bool, err error) {
+	d.t.Helper()
 	generation, attrs, identity := d.live, maps.Clone(d.live.last), d.live.identity
-	d.must(d.to(props), "%s", name)
+	watch := d.fresh()
+	if err := d.to(props); err != nil {
+		return false, err
+	}
+	d.s.shared.went(name, watch)
 	have := d.count(1, "%s", name)
 	if have != want {
 		d.t.Errorf("%s: the world is\n%s\nand in a fresh one it is\n%s", name, have, want)
@@ -167,7 +180,7 @@ func (d *driver) step(props map[string]any, want, name string) bool {
 		}
 	}
 	d.calm(props, have, name)
-	return have == want
+	return have == want, nil
 }
 
 // touched reports whether one of the paths that were changed is one of those, or lies in it or around it.
@@ -177,35 +190,90 @@ func touched(paths, changed []tree.Path) bool {
 	})
 }
 
-// checkDefaults sets each prop and unsets it again: the world must be as if it had never been set.
+// checkDefaults sets each prop and unsets it again: the world must be as if it had never been set. In a world that is sampled the
+// props that one variant sets are unset together, where that is valid.
 func checkDefaults(t T, s Suite) {
 	t.Helper()
-	var d *driver
-	for _, f := range s.fields(t) {
-		name := string(f.Path)
-		i := slices.IndexFunc(s.all(), func(v Variant) bool { _, ok := v.Props[name]; return ok })
-		if f.Required || i < 0 {
-			continue
+	u := &unsetting{t: t, s: s}
+	if s.sampled(t) {
+		for _, v := range s.all() {
+			u.unset(v, u.names(v)...)
 		}
-		with := s.all()[i].Props
-		without := maps.Clone(with)
-		delete(without, name)
-		if d == nil {
-			d = start(t, s)
-		}
-		if _, err := d.job(nil, without); err != nil {
-			continue // not valid without it
-		}
-		d.must(d.to(with), "%s set", name)
-		if !d.step(without, reference(t, s, without, name+" unset"), name+" unset again") {
-			d = nil
+		return
+	}
+	for _, v := range s.all() {
+		for _, name := range u.names(v) {
+			u.unset(v, name)
 		}
 	}
 }
 
+// unsetting is one run of the check. A world that is as it was is used again.
+type unsetting struct {
+	t T
+	s Suite
+	d *driver
+}
+
+// names are the props that a variant is the first to set, and that need not be set.
+func (u *unsetting) names(v Variant) (names []string) {
+	u.t.Helper()
+	for _, f := range u.s.fields(u.t) {
+		name := string(f.Path)
+		sets := func(v Variant) bool { _, ok := v.Props[name]; return ok }
+		if i := slices.IndexFunc(u.s.all(), sets); !f.Required && i >= 0 && u.s.all()[i].Name == v.Name {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// unset makes a variant, and then without some of its props. Of several that are not valid without each other, or whose change
+// together is refused, it does so with each half of them.
+func (u *unsetting) unset(v Variant, names ...string) {
+	u.t.Helper()
+	if len(names) == 0 {
+		return
+	}
+	without := maps.Clone(v.Props)
+	for _, name := range names {
+		delete(without, name)
+	}
+	if u.d == nil {
+		u.d = start(u.t, u.s)
+	}
+	halves := func() {
+		if n := len(names); n > 1 {
+			u.unset(v, names[:n/2]...)
+			u.unset(v, names[n/2:]...)
+		}
+	}
+	if _, err := u.d.job(nil, without); err != nil {
+		halves()
+		return
+	}
+	what := strings.Join(names, ", ")
+	u.d.must(u.d.to(v.Props), "%s set", what)
+	same, err := u.d.stepped(without, reference(u.t, u.s, without, what+" unset"), what+" unset again")
+	if err != nil && len(names) > 1 {
+		u.d = nil
+		halves()
+		return
+	}
+	u.d.must(err, "%s unset again", what)
+	if !same {
+		u.d = nil
+	}
+}
+
+// checkDelete deletes each variant twice; in a world that is sampled two of them.
 func checkDelete(t T, s Suite) {
 	t.Helper()
-	for _, v := range s.all() {
+	variants := s.all()
+	if s.sampled(t) {
+		variants = chosen(variants, 2, s.Kind.Spec().Type)
+	}
+	for _, v := range variants {
 		d := start(t, s)
 		d.must(d.delete(), "deleting nothing")
 		empty := d.state()

@@ -58,7 +58,7 @@ func start(t T, s Suite) *driver {
 	if s.World == nil || s.Kind == nil {
 		t.Fatalf("Kind and World are required")
 	}
-	return &driver{t: t, s: s, w: s.World(t), watch: &watch{}}
+	return &driver{t: t, s: s, w: s.world(t), watch: &watch{}}
 }
 
 // fresh gives the driver a new gate, and forgets an earlier crash.

@@ -131,6 +131,11 @@ type World struct {
 	Objects func() []any
 	// End ends a world that takes much, such as a session with a runtime, once no check needs it. Nil: nothing does before the test ends.
 	End func()
+	// Sampled says that calls take long in this world. Every rule is still checked at every prop, and in fewer ways, the same ones each
+	// time: of a transition a few cuts; leaves that are changed together as far as they can be, some of those that are taken away or
+	// added, and each by itself when something is wrong with the rest; props of one variant that are unset together. Without it
+	// everything is played.
+	Sampled bool
 }
 
 // Check is one rule.

@@ -11,6 +11,8 @@ import (
 type shared struct {
 	mu         sync.Mutex
 	references map[string]string // the world as props make it where nothing was, by the canonical props
+	calls      map[string]*watch // of creations by the canonical props, and of other transitions by their name
+	sampled    *bool             // nil: no world has said
 }
 
 // Shared returns the suite for several checks: what one has found out of a fresh world, the others know. [Run] and [RunOnly] do that
@@ -20,7 +22,7 @@ func (s Suite) Shared() Suite {
 	for i, v := range s.Variants {
 		s.Variants[i].Props = treeOfProps(v.Props)
 	}
-	s.shared = &shared{references: map[string]string{}}
+	s.shared = &shared{references: map[string]string{}, calls: map[string]*watch{}}
 	return s
 }
 
@@ -47,7 +49,63 @@ func reference(t T, s Suite, props map[string]any, name string) string {
 		d.w.End()
 	}
 	s.shared.put(key, state)
+	s.shared.went(key, d.watch)
 	return state
+}
+
+// sampled reports whether the worlds of the suite are to be sampled.
+func (s Suite) sampled(t T) bool {
+	t.Helper()
+	if sampled := s.shared.says(); sampled != nil {
+		return *sampled
+	}
+	w := s.world(t)
+	if w.End != nil {
+		w.End()
+	}
+	return w.Sampled
+}
+
+// world makes a world, and remembers what it says of all worlds of the suite.
+func (s Suite) world(t T) World {
+	t.Helper()
+	w := s.World(t)
+	if s.shared != nil {
+		s.shared.mu.Lock()
+		defer s.shared.mu.Unlock()
+		s.shared.sampled = &w.Sampled
+	}
+	return w
+}
+
+// says is what a world has said of all; nil when none has.
+func (s *shared) says() *bool {
+	if s == nil {
+		return nil
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.sampled
+}
+
+// went keeps the calls of a transition.
+func (s *shared) went(name string, calls *watch) {
+	if s == nil {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.calls[name] = calls
+}
+
+// callsOf are the calls of a transition that an earlier check has made; nil when none has.
+func (s *shared) callsOf(name string) *watch {
+	if s == nil {
+		return nil
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.calls[name]
 }
 
 func (s *shared) get(key string) (state string, known bool) {

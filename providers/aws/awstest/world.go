@@ -14,6 +14,7 @@ import (
 	"github.com/athanor-dev/athanor/providers/aws"
 	"github.com/athanor-dev/athanor/providers/kindtest"
 	"github.com/athanor-dev/athanor/reconcile"
+	"github.com/athanor-dev/athanor/statestore/proctest"
 )
 
 // World is an account of its own, which the tested kinds reach through one client, and somebody else through another of type C.
@@ -101,7 +102,9 @@ func (ws Worlds[W]) Make(fresh func(*testing.T) W, objects func(W, kindtest.T) [
 	return func(t kindtest.T) kindtest.World {
 		w := fresh(t.(*testing.T))
 		ws[w.account().Dir] = w
-		return kindtest.World{Cloud: w.account().Cloud, Dir: w.account().Dir, Objects: func() []any { return objects(w, t) }}
+		return kindtest.World{
+			Cloud: w.account().Cloud, Dir: w.account().Dir, Objects: func() []any { return objects(w, t) }, Sampled: !proctest.Whole(),
+		}
 	}
 }
 

@@ -15,6 +15,7 @@ import (
 	"github.com/athanor-dev/athanor/providers/kindtest"
 	"github.com/athanor-dev/athanor/reconcile"
 	"github.com/athanor-dev/athanor/reconcile/tree"
+	"github.com/athanor-dev/athanor/statestore/proctest"
 )
 
 type (
@@ -84,7 +85,7 @@ func (s suite) run(t *testing.T) {
 			w := newWorld(t.(*testing.T))
 			dir := t.TempDir()
 			worlds[dir] = w
-			return kindtest.World{Cloud: w.cloud, Dir: dir, Objects: func() []any {
+			return kindtest.World{Cloud: w.cloud, Dir: dir, Sampled: !proctest.Whole(), Objects: func() []any {
 				var all []any
 				for _, model := range w.server.Find(s.typ) {
 					all = append(all, seen(k, model))

@@ -10,6 +10,7 @@ import (
 	"github.com/athanor-dev/athanor/reconcile"
 	"github.com/athanor-dev/athanor/reconcile/props"
 	"github.com/athanor-dev/athanor/reconcile/tree"
+	"github.com/athanor-dev/athanor/statestore/proctest"
 )
 
 // Worlds are the worlds that a suite of kindtest was given, found again by their directories.
@@ -29,7 +30,7 @@ func (ws Worlds) Make(prepare func(kindtest.T, *Server), objects func(kindtest.T
 				t.Fatalf("%v", err)
 			}
 		}
-		return kindtest.World{Cloud: cloud, Dir: dir, Objects: func() []any { return objects(t, s) }}
+		return kindtest.World{Cloud: cloud, Dir: dir, Objects: func() []any { return objects(t, s) }, Sampled: !proctest.Whole()}
 	}
 }
 

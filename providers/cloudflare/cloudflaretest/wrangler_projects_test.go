@@ -15,11 +15,15 @@ import (
 	fromwrangler "github.com/athanor-dev/athanor/adopt/from/wrangler"
 	"github.com/athanor-dev/athanor/engine"
 	"github.com/athanor-dev/athanor/statestore"
+	"github.com/athanor-dev/athanor/statestore/proctest"
 )
 
 // wranglerProject is a project of developers of Workers as wrangler deploys it: its Workers in the order in which they are deployed.
 type wranglerProject struct {
-	name    string
+	name string
+	// daily: it is adopted at each run of the tests, and not only where everything is played. Of what the others have,
+	// TestAdoptedFromWrangler adopts databases, files and queues, and TestWranglerWorkflows deploys a Workflow.
+	daily   bool
 	workers []string
 	// before is what is there before wrangler deploys.
 	before func(w *wranglerWorld)
@@ -28,7 +32,7 @@ type wranglerProject struct {
 }
 
 var wranglerProjects = []wranglerProject{
-	{"api", []string{"notes"}, func(w *wranglerWorld) {
+	{"api", false, []string{"notes"}, func(w *wranglerWorld) {
 		w.s.AddNamespace("00000000000000000000000000000001", "seen")
 		w.s.AddDatabase("00000000-0000-0000-0000-000000000002", "notes")
 		wranglerIn(w.t, w.dir, w.s, "d1", "migrations", "apply", "notes", "--remote", "--config", "notes.jsonc")
@@ -36,12 +40,12 @@ var wranglerProjects = []wranglerProject{
 		w.answers(http.MethodPost, "notes", "/notes", "buy milk", "kept")
 		w.answers(http.MethodGet, "notes", "/notes", "", `{"notes":["buy milk"],"reads":"1"}`)
 	}},
-	{"chat", []string{"chat"}, nil, func(w *wranglerWorld) { w.answers(http.MethodPost, "chat", "/tea", "hello", `["hello"]`) }},
-	{"spa", []string{"spa"}, nil, func(w *wranglerWorld) {
+	{"chat", true, []string{"chat"}, nil, func(w *wranglerWorld) { w.answers(http.MethodPost, "chat", "/tea", "hello", `["hello"]`) }},
+	{"spa", false, []string{"spa"}, nil, func(w *wranglerWorld) {
 		w.answers(http.MethodGet, "spa", "/app.js", "", "export const shop = true;\n")
 		w.answers(http.MethodGet, "spa", "/api/carts/1", "", `{"path":"/api/carts/1"}`)
 	}},
-	{"queue", []string{"sender", "worker"}, func(w *wranglerWorld) {
+	{"queue", false, []string{"sender", "worker"}, func(w *wranglerWorld) {
 		w.s.AddNamespace("00000000000000000000000000000003", "done")
 		w.s.AddQueue(hexID(16), "jobs")
 	}, func(w *wranglerWorld) {
@@ -49,10 +53,10 @@ var wranglerProjects = []wranglerProject{
 		for w.said(http.MethodGet, "worker", "/parcel", "") != "done" { // the message is on its way; the deadline of the tests ends this
 		}
 	}},
-	{"cycle", []string{"right", "left"}, func(w *wranglerWorld) {
+	{"cycle", true, []string{"right", "left"}, func(w *wranglerWorld) {
 		w.s.AddScript("left") // wrangler deploys one after the other, and needs the one that the first is bound to
 	}, func(w *wranglerWorld) { w.answers(http.MethodGet, "left", "/", "", "hello ada, hello ada") }},
-	{"workflow", []string{"flow"}, nil, func(w *wranglerWorld) {
+	{"workflow", false, []string{"flow"}, nil, func(w *wranglerWorld) {
 		w.answers(http.MethodPost, "flow", "/o1", "lamp", "begun")
 		for !strings.Contains(w.said(http.MethodGet, "flow", "/o1", ""), `"lamp reserved and paid"`) {
 		}
@@ -71,6 +75,9 @@ type wranglerWorld struct {
 // Cloudflare's runtime, needs nothing at the second deploy, and is destroyed with nothing left.
 func TestAdoptedProjects(t *testing.T) {
 	for _, p := range wranglerProjects {
+		if !p.daily && !proctest.Whole() {
+			continue
+		}
 		t.Run(p.name, func(t *testing.T) { adoptProject(t, p) })
 	}
 }

@@ -21,6 +21,7 @@ import (
 	"github.com/athanor-dev/athanor/providers/cloudflare/here"
 	"github.com/athanor-dev/athanor/providers/kindtest"
 	"github.com/athanor-dev/athanor/reconcile"
+	"github.com/athanor-dev/athanor/statestore/proctest"
 )
 
 // few are the rules that need few worlds, each of which starts a runtime.
@@ -68,7 +69,7 @@ func Worlds(files map[string]string) func(kindtest.T) kindtest.World {
 			sessions[0].end()
 			sessions = sessions[1:]
 		}
-		return kindtest.World{Cloud: here.Machine(), Dir: dir, Dev: dev, End: func() {
+		return kindtest.World{Cloud: here.Machine(), Dir: dir, Dev: dev, Sampled: !proctest.Whole(), End: func() {
 			made.end()
 			sessions = slices.DeleteFunc(sessions, func(s *session) bool { return s == made })
 		}}
