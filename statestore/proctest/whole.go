@@ -1,0 +1,7 @@
+package proctest
+
+import "os"
+
+// Whole reports whether tests play everything they have: whole matrices of kinds, faults and points, as .ci/nightly does
+// with ATHANOR_WHOLE=1. Without it they play a fixed sample, the same each time.
+func Whole() bool { return os.Getenv("ATHANOR_WHOLE") == "1" }
