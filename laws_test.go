@@ -191,16 +191,16 @@ func readTree(root fs.FS) ([]source, error) {
 	return tree, err
 }
 
-// TestUnracedTestsAreThere holds the list of tests that CI's race detector leaves out to tests that there are, each in one of the packages
+// TestUnracedTestsAreThere holds the list of tests that the nightly race detector leaves out to tests that there are, each in one of the packages
 // that it runs.
 func TestUnracedTestsAreThere(t *testing.T) {
-	script, err := os.ReadFile(".ci/run")
+	script, err := os.ReadFile(".ci/nightly")
 	if err != nil {
 		t.Fatal(err)
 	}
 	list := regexp.MustCompile(`(?s)\nunraced=\((.*?)\n\)`).FindSubmatch(script)
 	if list == nil {
-		t.Fatal(".ci/run has no list of tests without the race detector")
+		t.Fatal(".ci/nightly has no list of tests without the race detector")
 	}
 	tree, err := readTree(os.DirFS("."))
 	if err != nil {
@@ -221,6 +221,27 @@ func TestUnracedTestsAreThere(t *testing.T) {
 	for name := range strings.FieldsSeq(string(list[1])) {
 		if len(in[name]) != 1 {
 			t.Errorf("%s is a test in %q", name, in[name])
+		}
+	}
+}
+
+// TestNightlyTasksAreThere holds the tasks that .ci/nightly runs to those of Taskfile.yml: a long form that no night plays protects from nothing.
+func TestNightlyTasksAreThere(t *testing.T) {
+	script, err := os.ReadFile(".ci/nightly")
+	if err != nil {
+		t.Fatal(err)
+	}
+	tasks, err := os.ReadFile("Taskfile.yml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	list := regexp.MustCompile(`\nfor name in (.+); do\n`).FindSubmatch(script)
+	if list == nil {
+		t.Fatal(".ci/nightly has no list of tasks")
+	}
+	for name := range strings.FieldsSeq(string(list[1])) {
+		if !strings.Contains(string(tasks), "\n  "+name+":\n") {
+			t.Errorf(".ci/nightly runs task %s, which Taskfile.yml does not have", name)
 		}
 	}
 }

@@ -169,7 +169,7 @@ func TestPagesAreInPlainWords(t *testing.T) {
 // TestScriptsAreInPlainWords holds the comments of the command's scripts, of the tools and of the recipes to the words of the field.
 func TestScriptsAreInPlainWords(t *testing.T) {
 	code, scripts := regexp.MustCompile(`(?m)^[ \t]*[^# \t\n].*$`), 0
-	for _, pattern := range []string{"cmd/athanor/testdata/script/*.txtar", "tools/*.sh", "install.sh", "Taskfile.yml", ".ci/run", "ci/*/*.yml", "ci/*/*/*.yml", "ci/*/*/*/*.yml"} {
+	for _, pattern := range []string{"cmd/athanor/testdata/script/*.txtar", "tools/*.sh", "install.sh", "Taskfile.yml", ".ci/*", "ci/*/*.yml", "ci/*/*/*.yml", "ci/*/*/*/*.yml"} {
 		paths, err := fs.Glob(os.DirFS("."), pattern)
 		if err != nil {
 			t.Fatal(err)

@@ -20,9 +20,10 @@ import (
 	"github.com/athanor-dev/athanor/reconcile"
 	"github.com/athanor-dev/athanor/reconcile/token"
 	"github.com/athanor-dev/athanor/reconcile/tree"
+	"github.com/athanor-dev/athanor/statestore/proctest"
 )
 
-// TestAdoptedPrograms writes the stack of each kind's example, and stacks with everything that a source has, as Go programs, compiles
+// TestAdoptedPrograms writes the stack of every third kind's example, of each every night, and stacks with everything that a source has, as Go programs, compiles
 // them, and compares the graph that each declares with that of the YAML.
 func TestAdoptedPrograms(t *testing.T) {
 	catalog, err := reconcile.NewCatalog(providers.All()...)
@@ -34,7 +35,10 @@ func TestAdoptedPrograms(t *testing.T) {
 		t.Fatalf("%d examples, %v", len(files), err)
 	}
 	stacks := map[string]from.Stack{}
-	for _, file := range files {
+	for n, file := range files {
+		if !proctest.Played(n, 3) {
+			continue
+		}
 		text, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)

@@ -336,6 +336,7 @@ func TestWire(t *testing.T) {
 		"no name":            {"GET", "/v1/stacks/~/stages/prod/state", "", nil, 422, wire.CodeInvalid},
 		"no number":          {"GET", stageURL + "/runs?limit=x", "", nil, 400, wire.CodeMalformed},
 		"no cursor":          {"GET", stageURL + "/runs/r1/events?after=-1", "", nil, 400, wire.CodeMalformed},
+		"no serial":          {"GET", stageURL + "/versions/x", "", nil, 400, wire.CodeMalformed},
 	} {
 		status, header, body := s.send(c.method, c.path, token, c.body, c.header...)
 		if status != c.status || code(body) != c.code || header.Get("Content-Type") != wire.ProblemType || header.Get("Cache-Control") != "no-store" {

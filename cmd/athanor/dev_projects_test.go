@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/athanor-dev/athanor/providers/cloudflare/cloudflaretest"
 )
@@ -126,6 +127,7 @@ func TestDevServesProjects(t *testing.T) {
 	becomes := func(worker, path, want string) {
 		t.Helper()
 		for !strings.Contains(asked(http.MethodGet, worker, path, ""), want) { // on its way; the deadline of the tests ends this
+			time.Sleep(20 * time.Millisecond) // the processor is for what is on its way
 		}
 	}
 

@@ -166,6 +166,7 @@ func TestKillHere(t *testing.T) {
 	count := &points{}
 	for _, lost := range []bool{false, true} {
 		t.Run(fmt.Sprintf("record deleted=%t", lost), func(t *testing.T) {
+			t.Parallel()
 			stories := hereLife(lost)
 			counts, worlds := operations(t, binary, stories)
 			for n, faults := range faults(counts, lost) {
@@ -176,7 +177,12 @@ func TestKillHere(t *testing.T) {
 			}
 		})
 	}
-	t.Logf("kills and power cuts: %d, in runs that had ended before: %d, seed %d", count.killed.Load(), count.early.Load(), *killSeed)
+	t.Cleanup(func() { // when the lives are over
+		t.Logf("kills and power cuts: %d, in runs that had ended before: %d, seed %d", count.killed.Load(), count.early.Load(), *killSeed)
+		if count.killed.Load() == 0 {
+			t.Error("nothing was killed")
+		}
+	})
 }
 
 func liveHere(t *testing.T, binary string, stories []story, worlds [][]string, faults []fault, count *points) {
@@ -206,12 +212,9 @@ func liveHere(t *testing.T, binary string, stories []story, worlds [][]string, f
 // what the seed draws lies in another part of a story in each life, and every other one is a power cut.
 func faults(counts []int, lost bool) [][]fault {
 	chance := rand.New(rand.NewPCG(*killSeed, 2))
-	lives := 3
-	switch {
-	case *killMode == "full":
+	lives := livesOf(lost)
+	if *killMode == "full" {
 		lives = slices.Max(counts)
-	case testing.Short() || lost:
-		lives = 2
 	}
 	out := make([][]fault, lives)
 	for i, n := range counts {
@@ -223,7 +226,7 @@ func faults(counts []int, lost bool) [][]fault {
 				from, to := part*n/lives, (part+1)*n/lives
 				at, power = from+chance.IntN(max(to-from, 1)), (life+i)%2 == 0
 			}
-			f := fault{nth: at + 1, lost: lost, anew: lost && life%2 == 1, power: power && !lost}
+			f := fault{nth: at + 1, lost: lost, anew: lost && (life+i)%2 == 1, power: power && !lost}
 			f.chance = rand.New(rand.NewPCG(*killSeed, uint64(i)<<32|uint64(at)))
 			out[life] = append(out[life], f)
 		}

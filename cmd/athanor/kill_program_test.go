@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/athanor-dev/athanor/statestore/proctest"
 )
 
 // killedStack is a Go stack with functions of each sort. Before its nth step it kills itself, or athanor.
@@ -88,7 +90,8 @@ func stack(s *athanor.Stack) error {
 `
 
 // TestKillProgram kills a Go program whose functions athanor calls, or athanor, before each step of the program, and runs
-// the same command once more. In full it kills both before each step; else the one and the other in turn.
+// the same command once more. In full it kills both before each step; else the one and the other in turn, before every third step, or before
+// each every night.
 func TestKillProgram(t *testing.T) {
 	t.Parallel() // it waits for the compiler, and others wait for processes
 	if testing.Short() {
@@ -110,8 +113,11 @@ func TestKillProgram(t *testing.T) {
 		t.Errorf("programs for their graph: %q (%v)", programs, err)
 	}
 	k.builtAlready()
-	killed, whos := 0, []string{"program", "athanor"}
-	for n, cut := 1, true; cut; n++ {
+	killed, whos, stride := 0, []string{"program", "athanor"}, 3
+	if *killMode == "full" || proctest.Whole() {
+		stride = 1
+	}
+	for n, cut := 1, true; cut; n += stride {
 		cut = false
 		of := whos
 		if *killMode != "full" {
@@ -132,7 +138,7 @@ func TestKillProgram(t *testing.T) {
 			}
 		}
 	}
-	if killed < 15*len(whos) && *killMode == "full" || killed < 15 {
+	if killed < 15*len(whos) && *killMode == "full" || killed < 15/stride {
 		t.Errorf("only %d runs were cut", killed)
 	}
 	t.Logf("%d runs were cut", killed)

@@ -24,13 +24,14 @@ import (
 
 	"github.com/athanor-dev/athanor/providers/aws/awstest"
 	"github.com/athanor-dev/athanor/statestore/bolt"
+	"github.com/athanor-dev/athanor/statestore/proctest"
 	"github.com/athanor-dev/athanor/statestore/tracetest"
 )
 
 type sqsAttribute = types.QueueAttributeName
 
 var (
-	killMode = flag.String("kill", "some", "some: kill at a seeded part of the points; full: at all of them")
+	killMode = flag.String("kill", "some", "some: kill at a seeded part of the points, a larger one with ATHANOR_WHOLE=1; full: at all of them")
 	killSeed = flag.Uint64("kill.seed", 1, "which points are drawn")
 )
 
@@ -140,17 +141,18 @@ func (x *lived) watched(args []string, watch tracetest.Watch) ending {
 	}
 	defer out.Close()
 	started := watch.Started
+	limit := &time.Timer{}
 	watch.Started = func(pid int) {
-		limit := time.AfterFunc(processLimit, func() {
+		limit = time.AfterFunc(processLimit, func() {
 			x.t.Errorf("%v hangs: killed after %s", args, processLimit)
 			_ = syscall.Kill(pid, syscall.SIGKILL) // which the trace sees
 		})
-		x.t.Cleanup(func() { limit.Stop() })
 		if started != nil {
 			started(pid)
 		}
 	}
 	status, err := tracetest.Run(args, &os.ProcAttr{Dir: x.dir, Env: x.env, Files: []*os.File{nil, out, out}}, watch)
+	limit.Stop() // the test goes on, and the number may become another process's
 	if errors.Is(err, tracetest.ErrUnsupported) {
 		x.t.Skip(err)
 	}
@@ -388,6 +390,17 @@ func TestKill(t *testing.T) {
 	})
 }
 
+// livesOf is how many lives are cut where the seed draws, each story once in each life: one, and every night three, or two with the state lost.
+func livesOf(lost bool) int {
+	switch {
+	case !proctest.Whole():
+		return 1
+	case lost:
+		return 2
+	}
+	return 3
+}
+
 // plan draws where each life is cut. All of them are: every request before it is forwarded, every request that
 // may change something with its answer held back, and a third as many instants as there are requests.
 func plan(refs []reference, lost bool) [][]cut {
@@ -413,20 +426,14 @@ func plan(refs []reference, lost bool) [][]cut {
 		chance.Shuffle(len(all), func(a, b int) { all[a], all[b] = all[b], all[a] })
 		each[i], lives = all, max(lives, len(all))
 	}
-	switch {
-	case *killMode == "full":
-	case testing.Short():
-		lives = 1
-	case lost:
-		lives = 2
-	default:
-		lives = 3
+	if *killMode != "full" {
+		lives = livesOf(lost)
 	}
 	out := make([][]cut, lives)
 	for n := range out {
 		for i := range refs {
 			c := each[i][n%len(each[i])]
-			c.anew = lost && n%2 == 1
+			c.anew = lost && (n+i)%2 == 1
 			out[n] = append(out[n], c)
 		}
 	}

@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/athanor-dev/athanor/statestore/proctest"
 )
 
 // Limits are far above what is needed on a machine that does much else. What takes longer hangs, and fails the test that
@@ -117,6 +119,14 @@ func runScripts(t *testing.T, dir string, p testscript.Params) {
 			own.Files, own.Deadline = []string{file}, time.Now().Add(scriptLimit)
 			testscript.RunT(script{t}, own)
 		})
+	}
+}
+
+// nightly runs a part of a test that is played every night alone ([proctest.Whole]).
+func nightly(t *testing.T, name string, part func(*testing.T)) {
+	t.Helper()
+	if proctest.Whole() {
+		t.Run(name, part)
 	}
 }
 

@@ -84,6 +84,12 @@ func ownProjects() {
 func TestScripts(t *testing.T) {
 	runScripts(t, "testdata/script", testscript.Params{
 		UpdateScripts: *update, RequireExplicitExec: true, RequireUniqueNames: true,
+		Condition: func(name string) (bool, error) {
+			if name != "whole" {
+				return false, fmt.Errorf("unknown condition %q", name)
+			}
+			return proctest.Whole(), nil
+		},
 		Setup: func(env *testscript.Env) error {
 			home := filepath.Join(env.WorkDir, ".home")
 			for _, v := range [][2]string{

@@ -101,7 +101,7 @@ outputs: {hex: "${id.hex}"}
 var edits = regexp.MustCompile(`<([^|<>]*)\|([^|<>]*)>`)
 
 // TestTerraformTypes leads one resource of each type of a real provider through its life: made, nothing to do, changed, nothing to do,
-// deleted. The provider of Cloudflare speaks version 6 of the protocol, the others version 5.
+// deleted. The provider of Cloudflare, which is asked every night, speaks version 6 of the protocol, the others version 5.
 func TestTerraformTypes(t *testing.T) {
 	t.Parallel()
 	t.Run("small", func(t *testing.T) {
@@ -117,7 +117,7 @@ func TestTerraformTypes(t *testing.T) {
 			}
 		}
 	})
-	t.Run("cloudflare", func(t *testing.T) {
+	nightly(t, "cloudflare", func(t *testing.T) {
 		t.Parallel()
 		program, s := peer(t, "cloudflare"), cloudflaretest.Start(t)
 		s.WithDatabases(t)
@@ -538,7 +538,7 @@ func findsAll(t *testing.T, w *world, run func(want int, args ...string) string,
 }
 
 // TestTerraformFinds shows of each type that is said to be found without state that it is: what exists is found with nothing to change but what
-// the provider does not read, and what was deleted is not.
+// the provider does not read, and what was deleted is not. Cloudflare and logical replication are asked every night.
 func TestTerraformFinds(t *testing.T) {
 	t.Parallel()
 	t.Run("postgresql", func(t *testing.T) {
@@ -580,7 +580,7 @@ resources:
 		}
 		findsAll(t, w, run, map[string]string{"app": "roles", "web": "if_not_exists"}) // the role's own roles, and a grant of one, are for the same
 	})
-	t.Run("postgresql logical", func(t *testing.T) {
+	nightly(t, "postgresql logical", func(t *testing.T) {
 		t.Parallel()
 		program, server := peer(t, "postgresql"), pgtest.Launch(t, "wal_level=logical")
 		db := databaseOf(t, server)
@@ -606,7 +606,7 @@ resources:
 		}
 		findsAll(t, w, run, map[string]string{})
 	})
-	t.Run("cloudflare", func(t *testing.T) {
+	nightly(t, "cloudflare", func(t *testing.T) {
 		t.Parallel()
 		program, s := peer(t, "cloudflare"), cloudflaretest.Start(t)
 		s.WithDatabases(t)

@@ -12,6 +12,7 @@ import (
 	"github.com/athanor-dev/athanor/engine"
 	"github.com/athanor-dev/athanor/engine/plan/operation"
 	"github.com/athanor-dev/athanor/engine/simtest"
+	"github.com/athanor-dev/athanor/statestore/proctest"
 )
 
 // course is what a command did, and what it left.
@@ -67,6 +68,10 @@ func (sc *scenario) readBack(t *testing.T) *outcome {
 // TestInterruptedPlanIsGivenAgain: a saved plan whose application was cut anywhere can be given again. What is done is left
 // out, the rest is done, and the end is that of an undisturbed run.
 func TestInterruptedPlanIsGivenAgain(t *testing.T) {
+	part := 12
+	if proctest.Whole() {
+		part = 4
+	}
 	for i, sc := range append(scenarios(), matrix()...) {
 		if sc.do.PlanOnly || sc.fails || sc.cell && i%10 != 0 {
 			continue
@@ -75,7 +80,7 @@ func TestInterruptedPlanIsGivenAgain(t *testing.T) {
 			t.Parallel()
 			ref := sc.inBubble(t, point{}, nil)
 			for n, e := range ref.first.Events {
-				if e.Sort == simtest.Reading || (n+len(sc.name))%4 != 0 { // a part of them, every day
+				if e.Sort == simtest.Reading || (n+len(sc.name))%part != 0 { // a part of them
 					continue
 				}
 				for _, o := range simtest.Cuts(e) {

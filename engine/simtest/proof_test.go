@@ -17,6 +17,7 @@ import (
 	"testing/synctest"
 
 	"github.com/athanor-dev/athanor/engine/simtest"
+	"github.com/athanor-dev/athanor/statestore/proctest"
 )
 
 var (
@@ -110,13 +111,25 @@ const (
 
 // smallest is how many writes and commits a scenario may have for all its pairs to be played.
 const (
-	smallest  = 12
-	triples   = 300 // of a large scenario
-	cellsRead = 4   // of the plans of cells one in so many is read back every day
-	sampled   = 48  // one point in so many is played every day
-	turns     = 16  // and of the scenarios that have a stratum, one in so many plays it
-	columned  = 8   // and of those that a next command can follow, one in so many plays that
+	smallest = 12
+	triples  = 300 // of a large scenario
 )
+
+// How much is played every night, and of each every second one every day.
+var (
+	cellsRead = nightly(4)  // of the plans of cells one in so many is read back
+	sampled   = nightly(48) // one point in so many is played
+	turns     = nightly(16) // and of the scenarios that have a stratum, one in so many plays it
+	columned  = nightly(8)  // and of those that a next command can follow, one in so many plays that
+)
+
+// nightly returns n every night, and twice as much every day.
+func nightly(n int) int {
+	if proctest.Whole() {
+		return n
+	}
+	return 2 * n
+}
 
 // hashed is a number that goes by nothing but the text.
 func hashed(text string) int {

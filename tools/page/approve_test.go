@@ -131,7 +131,8 @@ func TestApprove(t *testing.T) {
 	p.run(5, "deploy", "--yes", "--stage", "prod", "--approved", id)
 
 	ctx := open(t)
-	do(t, ctx, chromedp.Navigate(address), chromedp.Click("main a.btn"))
+	do(t, ctx, chromedp.Navigate(address))
+	press(t, ctx, "main a.btn")
 	until(t, ctx, `document.readyState === "complete" && document.querySelector("form.ask")`)
 	if at := value[string](t, ctx, "location.href"); at != address {
 		t.Errorf("signed in, the browser is at %s, not at %s", at, address)
@@ -140,7 +141,8 @@ func TestApprove(t *testing.T) {
 		!strings.Contains(text, "signed in as token bob") {
 		t.Errorf("the plan: %s", text)
 	}
-	do(t, ctx, chromedp.SendKeys("#say", "looks right"), chromedp.Click("button.primary"))
+	do(t, ctx, chromedp.SendKeys("#say", "looks right"))
+	press(t, ctx, "button.primary")
 	until(t, ctx, `document.readyState === "complete" && !document.querySelector("form.ask") && document.body.innerText.includes("looks right")`)
 	for _, low := range value[[]string](t, ctx, lowContrast) {
 		t.Errorf("contrast %s", low)
@@ -152,7 +154,8 @@ func TestApprove(t *testing.T) {
 
 	p.write("athanor.yaml", "stack: shop\nresources:\n  first: {kind: local.File, props: {path: first.txt, content: two}}\n")
 	address = submitted()
-	do(t, ctx, chromedp.Navigate(address), chromedp.Click("button.danger"))
+	do(t, ctx, chromedp.Navigate(address))
+	press(t, ctx, "button.danger")
 	until(t, ctx, `document.querySelector("h1")?.innerText.includes("rejected")`)
 	p.run(5, "deploy", "--yes", "--stage", "prod", "--approved", address[strings.LastIndex(address, "/")+1:])
 }

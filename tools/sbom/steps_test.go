@@ -10,10 +10,10 @@ import (
 	"testing"
 )
 
-// ciStep runs one step of .ci/run in a folder that stands for the clone, as the script defines it.
+// ciStep runs one step of .ci/steps in a folder that stands for the clone, as the script defines it.
 func ciStep(t *testing.T, name, dir string, env ...string) (out string, passed bool) {
 	t.Helper()
-	script, err := filepath.Abs("../../.ci/run")
+	script, err := filepath.Abs("../../.ci/steps")
 	if err != nil {
 		t.Fatal(err)
 	}
