@@ -14,6 +14,40 @@ const own = [
 const folder = "node_modules/@distilled.cloud/cloudflare/lib/services";
 const others = fs.readdirSync(folder).filter((f) => f.endsWith(".js")).map((f) => f.slice(0, -3)).filter((s) => !own.includes(s)).sort();
 
+// Some bodies are one value by itself, a list mostly. The package marks these; those of the list below it has as an object with the value in it, where
+// Cloudflare's own client sends the value (its MarshalRoot): TestBodiesAreWhole holds the descriptions to that. Such a value is called "body" here.
+const whole = [
+  "api-gateway.PatchOperationSchemaValidation",
+  "zero-trust.PutDevicePolicyCustomFallbackDomain", "zero-trust.PutDevicePolicyDefaultFallbackDomain", "waiting-rooms.CreateRule",
+  "waiting-rooms.UpdateRule",
+];
+const marked = Symbol.for("@distilled.cloud/http-body");
+const bodied = (name, operation, properties) => {
+  const sent = operation.params.filter((p) => !p.path && !p.query && !p.header);
+  const [param] = sent;
+  if (sent.length !== 1 || param.name === "body") return;
+  if (!whole.includes(name) && !Traits.getAnnotation(properties.find((p) => String(p.name) === param.name).type, marked)) return;
+  const { [param.name]: value, ...rest } = operation.request.properties;
+  operation.request.properties = { ...rest, body: value };
+  operation.request.required = operation.request.required?.map((r) => (r === param.name ? "body" : r));
+  param.name = "body";
+};
+
+// Answers about these objects show what a creation takes, as Cloudflare's own client has them (Worker of its workers/betaworker.go), and the package has
+// their id and name alone.
+const shown = { "workers.CreateBetaWorker": ["workers.GetBetaWorker", "workers.CreateBetaWorker", "workers.PatchBetaWorker", "workers.UpdateBetaWorker", "workers.ListBetaWorkers"] };
+const completed = (operations) => {
+  const named = (name) => operations.find((o) => o.service + "." + o.name === name);
+  for (const [from, answers] of Object.entries(shown)) {
+    const { accountId, ...taken } = named(from)?.request.properties ?? {};
+    for (const answer of answers) {
+      const whole = named(answer)?.response;
+      const object = whole?.properties?.result?.items ?? whole;
+      if (object) object.properties = { ...taken, ...object.properties };
+    }
+  }
+};
+
 const resolved = (ast) => (ast?._tag === "Suspend" ? ast.thunk() : ast);
 const document = (schema) => {
   const { schema: root, definitions } = Schema.toJsonSchemaDocument(schema);
@@ -31,7 +65,7 @@ const read = async (service, operations, errors) => {
     if (!http) continue;
     // What is done alike for an account and for a zone has one answer.
     const response = module[name.replace(/Request$/, "Response")] ?? module[name.replace(/For(Account|Zone)Request$/, "Response")];
-    operations.push({
+    const operation = {
       service,
       name: name.replace(/Request$/, ""),
       method: http.method,
@@ -46,12 +80,15 @@ const read = async (service, operations, errors) => {
       // The whole answer is described where there is no path into it.
       inside: (response && (Traits.getResponsePath(response.ast) ?? Traits.getResponsePath(resolved(response.ast)))) || undefined,
       response: response ? document(response) : undefined,
-    });
+    };
+    bodied(service + "." + operation.name, operation, Traits.getStructProps(request));
+    operations.push(operation);
   }
 };
 for (const [file, services] of Object.entries({ "operations.json": own, "others.json": others })) {
   const operations = [];
   const errors = {};
   for (const service of services) await read(service, operations, errors);
+  completed(operations);
   fs.writeFileSync(file, JSON.stringify({ operations, errors }));
 }

@@ -44,13 +44,16 @@ func (c *catalog) at(method, shape string) *operation {
 // described is the handler of an operation by its description, nil where that does not say what it does.
 func (c *catalog) described(op *operation, path string) handler {
 	shape := shapeOf(op.Path)
+	if elsewhere := standsFor[shaped(op.Method, shape)]; elsewhere != nil {
+		return elsewhere(c, op, path)
+	}
 	parent, isItem := strings.CutSuffix(shape, "/{}")
 	collection := func(p string) bool {
 		return c.has(http.MethodGet, p+"/{}") && c.has(http.MethodDelete, p+"/{}") && (c.has(http.MethodPost, p) || c.has(http.MethodPut, p+"/{}"))
 	}
 	switch {
 	case op.Method == http.MethodPost && collection(shape):
-		return func(w *world, r request) (any, *failure) { return w.shelves.create(c, op, path, r), nil }
+		return func(w *world, r request) (any, *failure) { return w.shelves.create(c, op, shape, path, r), nil }
 	case op.Method == http.MethodGet && collection(shape):
 		return func(w *world, r request) (any, *failure) { return listed(op, w.shelves.collections[path], r), nil }
 	case isItem && collection(parent):
@@ -63,6 +66,47 @@ func (c *catalog) described(op *operation, path string) handler {
 		return func(w *world, r request) (any, *failure) { return w.shelves.setting(c, op, path, r), nil }
 	}
 	return nil
+}
+
+// standsFor are operations at paths of their own which do something to an object that others read.
+var standsFor = map[string]func(c *catalog, op *operation, path string) handler{
+	// It makes one of the operations that a POST to the collection makes several of.
+	"POST /zones/{}/api_gateway/operations/item": func(c *catalog, op *operation, path string) handler {
+		return func(w *world, r request) (any, *failure) {
+			return w.shelves.create(c, op, "/zones/{}/api_gateway/operations", strings.TrimSuffix(path, "/item"), r), nil
+		}
+	},
+	// A custom entry is changed at a path of its own, and read and deleted like all entries.
+	"PUT /accounts/{}/dlp/entries/custom/{}": func(c *catalog, op *operation, path string) handler {
+		collection, id, _ := strings.Cut(path, "/custom/")
+		return func(w *world, r request) (any, *failure) { return w.shelves.item(c, op, collection, id, r), nil }
+	},
+	// It makes these members all that a group has.
+	"PUT /accounts/{}/iam/user_groups/{}/members": func(c *catalog, op *operation, path string) handler {
+		return func(w *world, r request) (any, *failure) {
+			w.shelves.collections[path] = nil
+			members, _ := r.body["body"].([]any)
+			for _, m := range members {
+				one := r
+				one.body = object{"body": []any{m}}
+				w.shelves.create(c, op, "/accounts/{}/iam/user_groups/{}/members", path, one)
+			}
+			return listed(op, w.shelves.collections[path], r), nil
+		}
+	},
+	// What the configuration of a predefined profile sets is deleted at the profile.
+	"DELETE /accounts/{}/dlp/profiles/predefined/{}": func(c *catalog, op *operation, path string) handler {
+		return func(w *world, r request) (any, *failure) { return w.shelves.setting(c, op, path+"/config", r), nil }
+	},
+	// Captions are made from what is spoken, or uploaded by a PUT; both are read and deleted alike.
+	"POST /accounts/{}/stream/{}/captions/{}/generate": func(c *catalog, op *operation, path string) handler {
+		return func(w *world, r request) (any, *failure) {
+			made := r
+			made.body = object{"language": r.path["language"]}
+			collection := strings.TrimSuffix(path, "/"+r.path["language"]+"/generate")
+			return w.shelves.create(c, op, "/accounts/{}/stream/{}/captions", collection, made), nil
+		}
+	},
 }
 
 func lastVariable(path string) string {
@@ -91,9 +135,13 @@ func given(r request) object {
 	return r.body
 }
 
-func (s *shelves) create(c *catalog, op *operation, path string, r request) wiretest.Answer {
+// beginsAs are words that objects of a collection begin with, where the descriptions have any text: the Terraform provider has "waiting" as its default.
+var beginsAs = map[string]object{"/accounts/{}/ai-search/instances": {"status": "waiting"}}
+
+func (s *shelves) create(c *catalog, op *operation, shape, path string, r request) wiretest.Answer {
 	made := maps.Clone(given(r))
-	read := c.at(http.MethodGet, shapeOf(op.Path)+"/{}")
+	maps.Copy(made, beginsAs[shape])
+	read := c.at(http.MethodGet, shape+"/{}")
 	s.fill(c, read, op, made)
 	s.fill(c, op, op, made)
 	if s.collections == nil {
@@ -235,9 +283,31 @@ func (s *shelves) item(c *catalog, op *operation, collection, id string, r reque
 		return saidOf(op, old)
 	case http.MethodPut, http.MethodPatch:
 		all[i] = changed(op, all[i], given(r))
-		s.fill(c, c.at(http.MethodGet, shapeOf(op.Path)), op, all[i])
+		read := c.at(http.MethodGet, shapeOf(op.Path))
+		if read == nil { // it is read at another path
+			read = op
+		}
+		s.fill(c, read, op, all[i])
 	}
 	return saidOf(op, all[i])
+}
+
+// mergedWithin are the settings of which a PATCH may name a part of an object inside, as the Terraform provider does: the rest of that stays.
+var mergedWithin = map[string]bool{"/accounts/{}/dns_settings": true, "/zones/{}/dns_settings": true}
+
+// merged is what a PATCH names, with the rest of each object that it names a part of.
+func merged(old, body object) object {
+	out := maps.Clone(body)
+	for name, v := range body {
+		within, isObject := v.(object)
+		have, had := old[name].(object)
+		if isObject && had {
+			whole := maps.Clone(have)
+			maps.Copy(whole, merged(have, within))
+			out[name] = whole
+		}
+	}
+	return out
 }
 
 // changed is an object after a PUT, which takes away what it could give and does not, or a PATCH.
@@ -247,6 +317,9 @@ func changed(op *operation, old, body object) object {
 		for name := range op.settable() {
 			delete(out, name)
 		}
+	}
+	if mergedWithin[shapeOf(op.Path)] {
+		body = merged(old, body)
 	}
 	for name, v := range body {
 		if v == nil && op.Method == http.MethodPatch {
@@ -385,7 +458,7 @@ func arrayOf(schema any, defs object) object {
 }
 
 // dates are the names of properties that hold a time. The descriptions have them as text.
-var dates = regexp.MustCompile(`(_at|_on|_time)$|^(created|modified|updated|verified|last_(modified|updated|complete|error))$`)
+var dates = regexp.MustCompile(`(_at|_on|_time)$|^(created|modified|updated|verified|last_(modified|updated|complete|error|activity|synced|successful_sync))$`)
 
 // valueOf is a value that a schema allows, which is the server's own.
 func valueOf(schema any, defs object, name string, depth int) any {

@@ -133,6 +133,15 @@ func numbered(schema any) {
 // sentByTerraform are properties that the Terraform provider sends and the descriptions do not have: what stays as it is with each change, and
 // defaults that are told in answers alone, or not yet. They are let in, and samples have none of them.
 var sentByTerraform = map[string][]string{
+	"accounts.UpdateMember":                        {"account_id", "email", "status"},
+	"aisearch.CreateInstance":                      {"paused", "summarization"},
+	"aisearch.UpdateInstance":                      {"hybrid_search_enabled", "type"},
+	"resource-sharing.UpdateResource":              {"resource_account_id", "resource_id", "resource_type"},
+	"resource-sharing.UpdateResourceSharing":       {"recipients", "resources"},
+	"zero-trust.UpdateAccessAiControlMcpServer":    {"auth_type", "hostname"},
+	"zero-trust.UpdateDlpEntryCustom":              {"profile_id"},
+	"iam.CreateSso":                                {"enabled"},
+	"zones.CreateHold":                             {"include_subdomains"},
 	"custom-pages.UpdateAssetForAccount":           {"name"},
 	"custom-hostnames.PatchCustomHostname":         {"hostname"},
 	"email-routing.CreateRule":                     {"source"},

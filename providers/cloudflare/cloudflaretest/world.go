@@ -227,6 +227,11 @@ func parts(op *operation, r *http.Request, body []byte, values map[string]string
 	if strings.HasPrefix(kind, "multipart/form-data") {
 		var err error
 		in.body, in.upload, err = form(kind, body, op.Service == "workers")
+		for name, v := range in.body { // a form has texts alone
+			if text, isText := v.(string); isText {
+				in.body[name] = typed(op.described().properties[name], []string{text})
+			}
+		}
 		return in, err
 	}
 	if len(body) > 0 && (strings.HasPrefix(kind, "application/json") || strings.HasPrefix(kind, "text/plain") && body[0] == '{') {

@@ -44,6 +44,7 @@ var overlays = map[string]Overlay{
 	"cloudflare.emailrouting.Rule":               {Page: docs + "email-routing/setup/email-routing-addresses/"},
 	"cloudflare.emailrouting.RuleCatchAll":       {Page: docs + "email-routing/setup/email-routing-addresses/"},
 	"cloudflare.iam.Sso":                         {NameProp: "email_domain", NameGiven: true, Note: "Its name is the domain of the addresses."},
+	"cloudflare.iam.UserGroupMember":             {NameGiven: true, Note: "Its id is that of a member of the account."},
 	"cloudflare.images.Variant":                  {Page: docs + "images/manage-images/create-variants/"},
 	"cloudflare.keylesscertificates.Certificate": {Unordered: nil, Page: docs + "ssl/keyless-ssl/"},
 	"cloudflare.loadbalancers.LoadBalancer": {

@@ -139,3 +139,14 @@ resource "cloudflare_zone" "it" {
   name    = "other.example"
   type    = "full"
 }
+
+resource "cloudflare_r2_bucket_lifecycle" "it" {
+  account_id  = var.account
+  bucket_name = cloudflare_r2_bucket.it.name
+  rules = [{
+    id                        = "old"
+    enabled                   = var.edited
+    conditions                = { prefix = "logs/" }
+    delete_objects_transition = { condition = { type = "Age", max_age = 2592000 } }
+  }]
+}

@@ -907,3 +907,318 @@ resource "cloudflare_zero_trust_gateway_pacfile" "it" {
   contents    = "function FindProxyForURL(url, host) { return \"DIRECT\"; }"
   description = var.edited ? "of the office" : "the office"
 }
+
+# Networks and their devices.
+resource "cloudflare_magic_transit_connector" "it" {
+  account_id = var.account
+  device     = { serial_number = "SERIAL1" }
+  notes      = var.edited ? "of the office" : "the office"
+}
+
+resource "cloudflare_magic_transit_site_acl" "it" {
+  account_id  = var.account
+  site_id     = cloudflare_magic_transit_site.it.id
+  name        = "printers"
+  description = var.edited ? "of the printers" : "the printers"
+  lan_1       = { lan_id = "0123456789abcdef0123456789abcdef", ports = [631] }
+  lan_2       = { lan_id = "fedcba9876543210fedcba9876543210" }
+  protocols   = ["tcp"]
+}
+
+resource "cloudflare_magic_network_monitoring_configuration" "it" {
+  account_id       = var.account
+  name             = "shop"
+  default_sampling = var.edited ? 2 : 1
+  router_ips       = ["203.0.113.1"]
+}
+
+resource "cloudflare_dls_prefix_binding" "it" {
+  account_id = var.account
+  cidr       = "192.0.2.0/26"
+  prefix_id  = cloudflare_byo_ip_prefix.it.id
+  region_key = var.edited ? "us" : "eu"
+}
+
+resource "cloudflare_zero_trust_tunnel_warp_connector_config" "it" {
+  account_id = var.account
+  tunnel_id  = cloudflare_zero_trust_tunnel_warp_connector.it.id
+  ha_mode    = var.edited ? "local" : "disabled"
+  config     = { vips = [{ address = "10.0.0.9" }] }
+}
+
+# DNS and what zones have once.
+resource "cloudflare_account_dns_settings" "it" {
+  account_id    = var.account
+  zone_defaults = {
+    flatten_all_cnames  = false
+    foundation_dns      = false
+    internal_dns        = {}
+    multi_provider      = false
+    nameservers         = { type = "cloudflare.standard" }
+    ns_ttl              = var.edited ? 43200 : 86400
+    secondary_overrides = false
+    soa                 = { expire = 604800, min_ttl = 1800, mname = "kristina.ns.cloudflare.com", refresh = 10000, retry = 2400, rname = "admin.example.com", ttl = 3600 }
+    zone_mode           = "dns_only"
+  }
+}
+
+resource "cloudflare_zone_dns_settings" "it" {
+  zone_id             = var.zone
+  flatten_all_cnames  = false
+  foundation_dns      = false
+  internal_dns        = {}
+  multi_provider      = var.edited
+  nameservers         = { type = "cloudflare.standard" }
+  ns_ttl              = 86400
+  secondary_overrides = false
+  soa                 = { expire = 604800, min_ttl = 1800, mname = "kristina.ns.cloudflare.com", refresh = 10000, retry = 2400, rname = "admin.example.com", ttl = 3600 }
+  zone_mode           = "dns_only"
+}
+
+resource "cloudflare_dns_zone_transfers_incoming" "it" {
+  zone_id              = var.zone
+  name                 = "shop.example"
+  peers                = [cloudflare_dns_zone_transfers_peer.it.id]
+  auto_refresh_seconds = var.edited ? 43200 : 86400
+}
+
+resource "cloudflare_dns_zone_transfers_outgoing" "it" {
+  zone_id = var.zone
+  name    = var.edited ? "www.shop.example" : "shop.example"
+  peers   = [cloudflare_dns_zone_transfers_peer.it.id]
+}
+
+resource "cloudflare_email_routing_dns" "it" {
+  zone_id = var.zone
+  name    = "shop.example"
+}
+
+resource "cloudflare_zone_hold" "it" {
+  zone_id            = var.zone
+  include_subdomains = var.edited
+}
+
+resource "cloudflare_tiered_cache" "it" {
+  zone_id = var.zone
+  value   = var.edited ? "off" : "on"
+}
+
+resource "cloudflare_cloud_connector_rules" "it" {
+  zone_id = var.zone
+  rules   = [{ description = "files", enabled = var.edited, expression = "http.request.uri.path wildcard \"/files/*\"", provider = "aws_s3", parameters = { host = "files.s3.amazonaws.com" } }]
+}
+
+# API Shield.
+resource "cloudflare_api_shield_operation" "it" {
+  zone_id  = var.zone
+  endpoint = "/orders/{var1}"
+  host     = "api.shop.example"
+  method   = "GET"
+}
+
+resource "cloudflare_api_shield_operation_schema_validation_settings" "it" {
+  zone_id           = var.zone
+  operation_id      = cloudflare_api_shield_operation.it.id
+  mitigation_action = var.edited ? "log" : "block"
+}
+
+resource "cloudflare_schema_validation_operation_settings" "it" {
+  zone_id           = var.zone
+  operation_id      = cloudflare_api_shield_operation.it.id
+  mitigation_action = var.edited ? "log" : "block"
+}
+
+# Accounts: members, shares, clients.
+resource "cloudflare_account_member" "it" {
+  account_id = var.account
+  email      = "ada@shop.example"
+  status     = "accepted"
+  policies   = [{ access = var.edited ? "deny" : "allow", permission_groups = [{ id = "c8fed203ed3043cba015a93ad1616f1f" }], resource_groups = [{ id = "6d7f2f5f5b1d4a0e9081fdc98d432fd1" }] }]
+}
+
+resource "cloudflare_user_group_members" "it" {
+  account_id    = var.account
+  user_group_id = cloudflare_user_group.it.id
+  members       = [{ id = cloudflare_account_member.it.id }]
+}
+
+resource "cloudflare_sso_connector" "it" {
+  account_id   = var.account
+  email_domain = "shop.example"
+  enabled      = var.edited
+}
+
+resource "cloudflare_share" "it" {
+  account_id = var.account
+  name       = var.edited ? "lists 2" : "lists"
+  recipients = [{ recipient_account_id = "0123456789abcdef0123456789abcdef" }]
+  resources  = [{ meta = jsonencode({}), resource_account_id = var.account, resource_id = "023e105f4ecef8ad9ca31a8372d0c353", resource_type = "custom-ruleset" }]
+}
+
+resource "cloudflare_share_recipient" "it" {
+  account_id           = var.account
+  share_id             = cloudflare_share.it.id
+  recipient_account_id = "fedcba9876543210fedcba9876543210"
+}
+
+resource "cloudflare_share_resource" "it" {
+  account_id          = var.account
+  share_id            = cloudflare_share.it.id
+  meta                = jsonencode(var.edited ? { note = "two" } : { note = "one" })
+  resource_account_id = var.account
+  resource_id         = "123e105f4ecef8ad9ca31a8372d0c353"
+  resource_type       = "custom-ruleset"
+}
+
+# Flags, models, media.
+resource "cloudflare_flagship_flag" "it" {
+  account_id        = var.account
+  app_id            = cloudflare_flagship_app.it.id
+  key               = "checkout"
+  flag_key          = "checkout"
+  enabled           = var.edited
+  default_variation = "off"
+  variations        = { on = jsonencode(true), off = jsonencode(false) }
+  rules             = []
+}
+
+resource "cloudflare_ai_gateway_dynamic_routing" "it" {
+  account_id = var.account
+  gateway_id = cloudflare_ai_gateway.it.id
+  name       = "models"
+  elements   = [{ id = "start", type = "start", outputs = { next = { element_id = "end" } } }, { id = "end", type = "end", outputs = {} }]
+}
+
+resource "cloudflare_ai_search_instance" "it" {
+  account_id = var.account
+  id         = "docs"
+  type       = "r2"
+  source     = "files"
+  cache      = var.edited
+}
+
+resource "cloudflare_stream_caption_language" "it" {
+  account_id = var.account
+  identifier = "0123456789abcdef0123456789abcdef"
+  language   = "en"
+}
+
+resource "cloudflare_r2_bucket_sippy" "it" {
+  account_id  = var.account
+  bucket_name = cloudflare_r2_bucket.it.name
+  source      = { cloud_provider = "aws", bucket = var.edited ? "old2" : "old", region = "eu-north-1", access_key_id = "id", secret_access_key = "key" }
+  destination = { cloud_provider = "r2", access_key_id = "id", secret_access_key = "key" }
+}
+
+resource "cloudflare_vulnerability_scanner_credential" "it" {
+  account_id        = var.account
+  credential_set_id = cloudflare_vulnerability_scanner_credential_set.it.id
+  name              = var.edited ? "key 2" : "key"
+  location          = "header"
+  location_name     = "x-api-key"
+  value             = "secret"
+}
+
+resource "cloudflare_vulnerability_scanner_target_environment" "it" {
+  account_id  = var.account
+  name        = "shop"
+  description = var.edited ? "of the shop" : "the shop"
+  target      = { type = "zone", zone_tag = var.zone }
+}
+
+# Workers, as the later part of the API has them.
+resource "cloudflare_worker" "it" {
+  account_id = var.account
+  name       = "later"
+  logpush    = var.edited
+}
+
+# What else there is of Zero Trust.
+resource "cloudflare_zero_trust_access_ai_controls_mcp_server" "it" {
+  account_id  = var.account
+  id          = "server"
+  name        = "server"
+  hostname    = "https://server.shop.example/mcp"
+  auth_type   = "unauthenticated"
+  description = var.edited ? "of the shop" : "the shop"
+}
+
+resource "cloudflare_zero_trust_access_mtls_hostname_settings" "it" {
+  account_id = var.account
+  settings   = [{ hostname = "admin.shop.example", china_network = false, client_certificate_forwarding = var.edited }]
+}
+
+resource "cloudflare_zero_trust_access_short_lived_certificate" "it" {
+  account_id = var.account
+  app_id     = cloudflare_zero_trust_access_application.it.id
+}
+
+resource "cloudflare_zero_trust_device_custom_profile_local_domain_fallback" "it" {
+  account_id = var.account
+  policy_id  = cloudflare_zero_trust_device_custom_profile.it.id
+  domains    = [{ suffix = "intern.example", description = var.edited ? "of the office" : "the office" }]
+}
+
+resource "cloudflare_zero_trust_device_default_profile_certificates" "it" {
+  zone_id = var.zone
+  enabled = var.edited
+}
+
+resource "cloudflare_zero_trust_device_default_profile_local_domain_fallback" "it" {
+  account_id = var.account
+  domains    = [{ suffix = "intern.example", description = var.edited ? "of the office" : "the office" }]
+}
+
+resource "cloudflare_zero_trust_dlp_custom_entry" "it" {
+  account_id = var.account
+  name       = var.edited ? "order 2" : "order"
+  enabled    = true
+  pattern    = { regex = "ORDER-[0-9]+" }
+  profile_id = cloudflare_zero_trust_dlp_custom_profile.it.id
+}
+
+resource "cloudflare_zero_trust_dlp_data_class" "it" {
+  account_id         = var.account
+  name               = "orders"
+  description        = var.edited ? "of the shop" : "the shop"
+  expression         = "\"0123456789abcdef0123456789abcdef\""
+  data_tags          = [cloudflare_zero_trust_dlp_data_tag.it.id]
+  sensitivity_levels = [{ group_id = cloudflare_zero_trust_dlp_sensitivity_group.it.id, level_id = cloudflare_zero_trust_dlp_sensitivity_level.it.id }]
+}
+
+resource "cloudflare_zero_trust_dlp_data_tag" "it" {
+  account_id  = var.account
+  category_id = cloudflare_zero_trust_dlp_data_tag_category.it.id
+  name        = "orders"
+  description = var.edited ? "of the shop" : "the shop"
+}
+
+resource "cloudflare_zero_trust_dlp_predefined_profile" "it" {
+  account_id          = var.account
+  profile_id          = "c8932cc4-3312-4152-8041-f3f257122dc4"
+  allowed_match_count = var.edited ? 2 : 1
+  enabled_entries     = []
+}
+
+resource "cloudflare_zero_trust_dlp_sensitivity_level" "it" {
+  account_id           = var.account
+  sensitivity_group_id = cloudflare_zero_trust_dlp_sensitivity_group.it.id
+  name                 = "high"
+  description          = var.edited ? "of the shop" : "the shop"
+}
+
+resource "cloudflare_zero_trust_dlp_sensitivity_level_order" "it" {
+  account_id           = var.account
+  sensitivity_group_id = cloudflare_zero_trust_dlp_sensitivity_group.it.id
+  level_ids            = [cloudflare_zero_trust_dlp_sensitivity_level.it.id]
+}
+
+resource "cloudflare_zero_trust_gateway_settings" "it" {
+  account_id = var.account
+  settings   = { activity_log = { enabled = var.edited } }
+}
+
+resource "cloudflare_zero_trust_risk_behavior" "it" {
+  account_id = var.account
+  behaviors  = { imp_travel = { enabled = true, risk_level = var.edited ? "low" : "high" } }
+}

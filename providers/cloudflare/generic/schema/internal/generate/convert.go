@@ -102,6 +102,9 @@ func (c *calls) irregular(path, name string) string {
 		if o != nil && strings.Contains(string(canonical(o.Request)), "FileJsonEncoding") {
 			return "its body is a form with files"
 		}
+		if o != nil && shapeOf(o.Request).Properties["body"] != nil && !slices.Contains([]string{"o", "a"}, shapeOf(o.Request).Properties["body"].Types) {
+			return "its body is a single value, with no name"
+		}
 	}
 	for _, p := range c.names().Params {
 		if p.Header != "" && slices.Contains(words(c.names().Request["required"]), p.Name) {

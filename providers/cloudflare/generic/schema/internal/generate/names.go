@@ -109,6 +109,7 @@ var reasons = map[string]string{
 	"cloudflare.containers.Application":                           own("Container"),
 	"cloudflare.d1.Database":                                      own("D1Database"),
 	"cloudflare.dns.Record":                                       own("DNSRecord"),
+	"cloudflare.emailrouting.Dns":                                 "what is read are the records that a zone needs, whether it has them or not",
 	"cloudflare.hyperdrive.Config":                                own("Hyperdrive"),
 	"cloudflare.kv.Namespace":                                     own("KVNamespace"),
 	"cloudflare.queues.Queue":                                     own("Queue"),
