@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/athanor-dev/athanor/statestore/proctest"
 )
@@ -31,7 +32,7 @@ type leaving string
 func (l leaving) Run() int {
 	if l == "killed" {
 		fmt.Println(os.TempDir())
-		select {}
+		time.Sleep(time.Hour) // it is killed; without a timer the Go runtime would end it as a deadlock
 	}
 	if l == "sockets" {
 		for _, path := range []string{"socket", filepath.Join("folder", "socket")} {
