@@ -16,8 +16,6 @@ import (
 	"strings"
 	"time"
 
-	"golang.org/x/sync/errgroup"
-
 	"github.com/athanor-dev/athanor"
 	"github.com/athanor-dev/athanor/adopt"
 	"github.com/athanor-dev/athanor/providers/aws"
@@ -562,15 +560,13 @@ func described(ctx context.Context, cloud kind.Cloud, operation string, in kind.
 // readPool reads a pool and how its second factors are set.
 func readPool(ctx context.Context, s poolSite, id string) (live livePool, err error) {
 	var shown kind.Document
-	group, inGroup := errgroup.WithContext(ctx)
-	group.Go(func() (err error) {
-		shown, err = describePool(inGroup, s.Cloud, id)
-		return aws.Absent(err)
+	err = aws.AtOnce(ctx, func(ctx context.Context) (err error) {
+		shown, err = describePool(ctx, s.Cloud, id)
+		return err
+	}, func(ctx context.Context) error {
+		return call(ctx, s.Cloud, "GetUserPoolMfaConfig", kind.Document{"UserPoolId": id}, &live.mfa)
 	})
-	group.Go(func() error {
-		return aws.Absent(call(inGroup, s.Cloud, "GetUserPoolMfaConfig", kind.Document{"UserPoolId": id}, &live.mfa))
-	})
-	if err := group.Wait(); err != nil {
+	if err != nil {
 		return live, err
 	}
 	name, _ := shown["Name"].(string)

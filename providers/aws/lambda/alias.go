@@ -9,7 +9,6 @@ import (
 	sdkaws "github.com/aws/aws-sdk-go-v2/aws"
 	sdk "github.com/aws/aws-sdk-go-v2/service/lambda"
 	"github.com/aws/aws-sdk-go-v2/service/lambda/types"
-	"golang.org/x/sync/errgroup"
 
 	"github.com/athanor-dev/athanor"
 	"github.com/athanor-dev/athanor/providers/aws"
@@ -176,23 +175,21 @@ func observeAlias(ctx context.Context, s aliasSite) (live liveAlias, err error) 
 		return live, err
 	}
 	client, provisioned := clientOf(s.Cloud), (*int)(nil)
-	group, inGroup := errgroup.WithContext(ctx)
-	group.Go(func() error {
-		out, err := client.GetAlias(inGroup, &sdk.GetAliasInput{FunctionName: &name, Name: &live.attrs.Name})
+	err = aws.AtOnce(ctx, func(ctx context.Context) error {
+		out, err := client.GetAlias(ctx, &sdk.GetAliasInput{FunctionName: &name, Name: &live.attrs.Name})
 		if err != nil {
-			return aws.Absent(err)
+			return err
 		}
 		live.have, err = aliasTable.Read(kind.Struct(out))
 		return err
-	})
-	group.Go(func() error {
-		out, err := client.GetProvisionedConcurrencyConfig(inGroup, &sdk.GetProvisionedConcurrencyConfigInput{FunctionName: &name, Qualifier: &live.attrs.Name})
+	}, func(ctx context.Context) error {
+		out, err := client.GetProvisionedConcurrencyConfig(ctx, &sdk.GetProvisionedConcurrencyConfigInput{FunctionName: &name, Qualifier: &live.attrs.Name})
 		if err == nil {
 			provisioned, live.provision, live.why = new(int(sdkaws.ToInt32(out.RequestedProvisionedConcurrentExecutions))), out.Status, sdkaws.ToString(out.StatusReason)
 		}
-		return unlessAbsent(err) // there is none, or no alias
+		return aws.OrNone(err) // there is none, or no alias
 	})
-	if err := group.Wait(); err != nil {
+	if err != nil {
 		return live, err
 	}
 	live.have.Function, live.have.ProvisionedConcurrency = live.attrs.Function, provisioned
@@ -288,7 +285,7 @@ func provision(want *int) *kind.Operation[liveAlias] {
 
 func unprovision(ctx context.Context, client *sdk.Client, function, alias *string) error {
 	_, err := client.DeleteProvisionedConcurrencyConfig(ctx, &sdk.DeleteProvisionedConcurrencyConfigInput{FunctionName: function, Qualifier: alias})
-	return unlessAbsent(err)
+	return aws.OrNone(err)
 }
 
 // deleteAlias takes its provisioned concurrency away first, which costs as long as it is there.

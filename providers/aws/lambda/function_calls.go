@@ -54,14 +54,14 @@ func observeFunction(ctx context.Context, s functionSite) (live liveFunction, er
 		if err == nil {
 			shown.GetFunctionEventInvokeConfigOutput = *out
 		}
-		return unlessAbsent(err)
+		return aws.OrNone(err)
 	})
 	group.Go(func() error {
 		out, err := client.GetFunctionUrlConfig(ctx, &sdk.GetFunctionUrlConfigInput{FunctionName: &name})
 		if err == nil {
 			shown.GetFunctionUrlConfigOutput = *out
 		}
-		if err = unlessAbsent(err); err != nil || shown.FunctionUrl == nil && s.Want.URL == nil {
+		if err = aws.OrNone(err); err != nil || shown.FunctionUrl == nil && s.Want.URL == nil {
 			return err
 		}
 		statements, err := statementsOf(ctx, client, name)
@@ -90,13 +90,6 @@ func (l *liveFunction) unshownLogging(s functionSite) {
 		declared.Group = s.Last.LogGroup
 	}
 	l.have.Logging, l.attrs.LogGroup = &declared, declared.Group
-}
-
-func unlessAbsent(err error) error {
-	if aws.IsAbsent(err) {
-		return nil
-	}
-	return err
 }
 
 // hidden is an error that the service gives inside of an answer, about a part that it could not read: that the part is
@@ -461,7 +454,7 @@ func setOpen(open bool) *functionOp {
 		for _, s := range publicStatements {
 			if u.Live.hasPublic {
 				_, err := t.RemovePermission(ctx, &sdk.RemovePermissionInput{FunctionName: t.name, StatementId: &s.StatementID})
-				if err := unlessAbsent(err); err != nil {
+				if err := aws.OrNone(err); err != nil {
 					return err
 				}
 			}

@@ -332,7 +332,7 @@ func createLayer(ctx context.Context, s layerSite) (Layer, error) {
 // dropLayers deletes versions, the oldest first. Functions that have one keep it.
 func dropLayers(ctx context.Context, client *sdk.Client, name string, versions []int64) error {
 	for _, version := range slices.Backward(versions) {
-		if _, err := client.DeleteLayerVersion(ctx, &sdk.DeleteLayerVersionInput{LayerName: &name, VersionNumber: &version}); unlessAbsent(err) != nil {
+		if _, err := client.DeleteLayerVersion(ctx, &sdk.DeleteLayerVersionInput{LayerName: &name, VersionNumber: &version}); aws.OrNone(err) != nil {
 			return err
 		}
 	}

@@ -299,7 +299,7 @@ func deleteVersion(ctx context.Context, client *sdk.Client, name, number string)
 		return errNoNumber
 	}
 	_, err := client.DeleteFunction(ctx, &sdk.DeleteFunctionInput{FunctionName: &name, Qualifier: &number})
-	return unlessAbsent(err)
+	return aws.OrNone(err)
 }
 
 // deleteVersions deletes all published versions. Lambda refuses one that an alias leads to.
