@@ -13,6 +13,7 @@ import (
 	"sync"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"github.com/creack/pty"
 	"github.com/hinshun/vt10x"
@@ -50,9 +51,11 @@ func newTerminal(t *testing.T, columns, rows int) *terminal {
 	x.arrived = sync.NewCond(&x.mu)
 	go func() {
 		defer close(x.done)
-		for part := make([]byte, 4096); ; {
-			n, err := master.Read(part)
-			x.emu.Write(part[:n])
+		for part, held := make([]byte, 4096), 0; ; {
+			n, err := master.Read(part[held:])
+			whole := wholeRunes(part[:held+n])
+			x.emu.Write(part[:whole])
+			held = copy(part, part[whole:held+n])
 			x.mu.Lock()
 			x.drawn += n
 			x.arrived.Broadcast()
@@ -68,6 +71,30 @@ func newTerminal(t *testing.T, columns, rows int) *terminal {
 		master.Close()
 	})
 	return x
+}
+
+// wholeRunes is how many of the bytes are whole characters: a read may end within one, which the emulator would lose.
+func wholeRunes(part []byte) int {
+	for i := 1; i <= min(len(part), utf8.UTFMax-1); i++ {
+		if last := part[len(part)-i:]; utf8.RuneStart(last[0]) && !utf8.FullRune(last) {
+			return len(part) - i
+		}
+	}
+	return len(part)
+}
+
+// TestCharactersInParts: a character that arrives in two reads is drawn.
+func TestCharactersInParts(t *testing.T) {
+	x := newTerminal(t, 20, 2)
+	for _, part := range []string{"a\xe2", "\x97", "\x90b\xf0\x9f", "\x98\x80c"} {
+		if _, err := x.Write([]byte(part)); err != nil {
+			t.Fatal(err)
+		}
+		x.screen(false) // all of it has been read
+	}
+	if have := x.screen(false); have != "a◐b😀c\n" {
+		t.Errorf("the screen shows %q", have)
+	}
 }
 
 // Write is a program's output to the terminal, whose driver adds a return to each new line.
