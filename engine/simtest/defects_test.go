@@ -18,7 +18,7 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 )
 
-var defectFlag = flag.String("defect", "", "build one of testdata/defects in, and say that the proof finds it")
+var defectFlag = flag.String("defect", "", "build one of testdata/defects in, or each in turn with all, and say that the proof finds it")
 
 // root is the repository's.
 const root = "../.."

@@ -524,10 +524,18 @@ func proveFull(t *testing.T, d depth) {
 	fmt.Printf("%s, defects: %d, violations: %d\n", &c, found, c.violations)
 }
 
-// proveDefect runs the proof with one defect built in, which it must find.
+// proveDefect runs the proof with one defect built in, which it must find, or with each of them in turn.
 func proveDefect(t *testing.T, name string) {
+	if name == "all" {
+		name = ""
+	}
 	found, unseen := proveDefects(t, name)
 	switch {
+	case name == "":
+		fmt.Printf("defects: %d\n", found)
+		for _, name := range unseen {
+			t.Errorf("the defect %s is not seen", name)
+		}
 	case found == 1:
 		fmt.Println("violations: 1")
 	case len(unseen) == 1:
