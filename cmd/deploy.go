@@ -140,7 +140,10 @@ func (a *app) destroy(c *cli.Context) error {
 	if err := s.proceed(c, p, err); err != nil {
 		return err
 	}
-	return s.forget(c.Context, p)
+	if err := s.forget(c.Context, p); err != nil {
+		a.warn("this machine still remembers what was destroyed: %v", err)
+	}
+	return nil
 }
 
 // forget lets a machine remember no store of a stage of which nothing is left: a store that is made anew has lost nothing. What
