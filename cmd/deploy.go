@@ -15,6 +15,7 @@ import (
 	"github.com/athanor-dev/athanor/engine/plan/operation"
 	"github.com/athanor-dev/athanor/providers/aws"
 	"github.com/athanor-dev/athanor/statestore"
+	"github.com/athanor-dev/athanor/statestore/seal"
 )
 
 func (a *app) deployCommand() *cli.Command {
@@ -136,7 +137,23 @@ func (a *app) destroy(c *cli.Context) error {
 	}
 	p, err = s.offerTakeOver(c, p, err, plan)
 	s.graph = nil // what the record says is in the plan; a large program need not be held while it goes
-	return s.proceed(c, p, err)
+	if err := s.proceed(c, p, err); err != nil {
+		return err
+	}
+	if err := s.forget(c.Context, p); err != nil {
+		a.warn("this machine still remembers what was destroyed: %v", err)
+	}
+	return nil
+}
+
+// forget lets a machine remember no store of a stage of which nothing is left: a store that is made anew has lost nothing. What
+// was destroyed without its state may have been more than what was found.
+func (s *session) forget(ctx context.Context, p *engine.Plan) error {
+	snap, err := s.engine.Store.Load(ctx, s.stage)
+	if err != nil || p.Recovered || len(snap.Rows)+len(snap.Damaged) > 0 {
+		return err
+	}
+	return seal.RememberStore("", s.project.root, s.stage.Stack, s.stage.Name, "")
 }
 
 // show prints a plan and nothing else. It exits 2 when there are changes, and says so.

@@ -80,7 +80,7 @@ func retention(value string) (string, error) {
 	}
 	kept, err := token.ParseDuration(value)
 	if err == nil && kept < service.LeastAuditKept {
-		err = fmt.Errorf("it is less than %s", durationText(service.LeastAuditKept))
+		err = fmt.Errorf("it is less than %s", token.FormatDuration(service.LeastAuditKept))
 	}
 	if err != nil {
 		return "", hint(fmt.Errorf("retention=%s: %w", value, err), "athanor stage set retention=365d")

@@ -184,7 +184,7 @@ func retentionOf(text string) (time.Duration, error) {
 	}
 	kept, err := time.ParseDuration(text)
 	if err != nil || kept != 0 && kept < LeastAuditKept {
-		return 0, &statestore.InvalidError{Rule: fmt.Sprintf("a retention is a duration of %s at least, or 0s", LeastAuditKept)}
+		return 0, &statestore.InvalidError{Rule: fmt.Sprintf("a retention is a duration of %d days at least, or 0s", LeastAuditKept/(24*time.Hour))}
 	}
 	return kept, nil
 }

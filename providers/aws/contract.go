@@ -71,6 +71,9 @@ func PassRole(service string, changed bool, calls []string, props ...tree.Path) 
 	return d
 }
 
+// Everything is the resource of actions that IAM allows on everything or not at all.
+func Everything(kind.Location, string) []string { return []string{"*"} }
+
 // RoleResources are the roles that a value names, as policies name them.
 func RoleResources(location kind.Location, value string) []string {
 	if _, ok := ARN(value).Parse(); ok {

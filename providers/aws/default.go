@@ -15,3 +15,11 @@ func OrNil[T comparable](value T) *T {
 	}
 	return &value
 }
+
+// OrZero is what a pointer points to, the zero value for nil.
+func OrZero[T any](p *T) (value T) {
+	if p != nil {
+		value = *p
+	}
+	return value
+}

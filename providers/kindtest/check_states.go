@@ -126,17 +126,26 @@ func (d *driver) birth() {
 	}
 }
 
-// checkVariants goes from base to each variant and back. A world that is as it was is used again.
+// checkVariants goes from base to each variant and back. A world that is as it was is used again. Lists are declared in another order
+// where they are first seen.
 func checkVariants(t T, s Suite) {
 	t.Helper()
-	base := reference(t, s, s.Base, "base")
+	base, lists := reference(t, s, s.Base, "base"), s.lists(t)
+	if len(s.Variants) == 0 && len(lists.all) == 0 {
+		return
+	}
 	var d *driver
-	for _, v := range s.Variants {
+	for i, v := range s.all() {
 		if d == nil {
 			d = start(t, s)
 			d.must(d.to(s.Base), "base")
 		}
+		if i == 0 {
+			lists.move(d, v)
+			continue
+		}
 		there := d.step(v.Props, reference(t, s, v.Props, v.Name), "base to "+v.Name)
+		lists.move(d, v)
 		if back := d.step(s.Base, base, v.Name+" to base"); !there || !back {
 			d = nil
 		}

@@ -49,6 +49,7 @@ func checkDefinition(t T, s Suite) {
 	if err := props.Tokens(spec.NewAttrs(), token.Plain, address); err != nil {
 		t.Errorf("attributes cannot be referred to: %v", err)
 	}
+	checkOrders(t, s)
 	named(t, "Moves", spec.Moves, attrs)
 	named(t, "Once", spec.Once, attrs)
 	named(t, "AtBirth", spec.AtBirth, attrs)

@@ -75,6 +75,10 @@ type Suite struct {
 	// Silent are props whose change alone is no difference, and Steady the paths that nothing in the world can
 	// make differ, each with the reason. What is in Steady needs no hand.
 	Silent, Steady map[tree.Path]string
+	// Ordered are the lists whose order counts, each with the reason; an object or a map stands for those in it. Every other list is a
+	// set: its elements in another order are no difference, whatever order the service answers in. The empty path stands for all lists
+	// of a kind that is made of a schema, which says what is a set.
+	Ordered map[tree.Path]string
 	// Alias are the paths at which a prop's differences show, where that is not its own.
 	Alias map[tree.Path]tree.Path
 	// Unreadable are paths whose values a read does not return, each with the reason: nobody can write down from the

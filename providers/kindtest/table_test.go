@@ -328,3 +328,37 @@ func TestMistakesInTablesAreFound(t *testing.T) {
 		})
 	}
 }
+
+// TestOrders declares rooms as the shop shows them, so that a set which is compared as a list is like any other until its
+// order is moved.
+func TestOrders(t *testing.T) {
+	const moved, whole = kindtest.ThereAndBack, kindtest.Definition
+	rooms := func(of ...any) []kindtest.Variant {
+		full := fullLamp()
+		full["rooms"] = of
+		return []kindtest.Variant{{Name: "full", Props: full}}
+	}
+	synctest.Test(t, func(t *testing.T) {
+		set, list := lampSuite(kind.TableOf[lampProps]()), lampSuite(kind.TableOf[setAsList]())
+		for _, c := range []struct {
+			name     string
+			suite    kindtest.Suite
+			variants []kindtest.Variant
+			ordered  map[tree.Path]string
+			by, says string
+		}{
+			{"a set", set, rooms("hall", "attic"), nil, "", ""},
+			{"a set as a list", list, rooms("hall", "attic"), nil, moved, "rooms of full in another order differs"},
+			{"a list", list, rooms("hall", "attic"), map[tree.Path]string{"rooms": "the first is lit first"}, "", ""},
+			{"a list as a set", set, rooms("hall", "attic"), map[tree.Path]string{"rooms": "the first is lit first"}, moved, "is no difference"},
+			{"one room", set, rooms("hall"), nil, whole, "rooms has one order in all variants"},
+			{"a reason for none", set, rooms("hall", "attic"), map[tree.Path]string{"color": "a reason"}, whole, "color, where the props have no list"},
+		} {
+			c.suite.Variants, c.suite.Ordered = c.variants, c.ordered
+			all := failures(t, c.suite)
+			if said := strings.Join(all[c.by], "\n"); c.by == "" && len(all) > 0 || !strings.Contains(said, c.says) {
+				t.Errorf("%s: found by %v\nwant %s to say %s", c.name, all, c.by, c.says)
+			}
+		}
+	})
+}

@@ -135,7 +135,7 @@ var apiKind = &kind.Kind[HTTPAPIProps, liveAPI, HTTPAPI]{
 				// https://docs.aws.amazon.com/apigateway/latest/developerguide/http-api-logging.html
 				{
 					Actions: logDelivery, Props: []tree.Path{"stages.*.accessLog.destination"},
-					Resource: func(kind.Location, string) []string { return []string{"*"} },
+					Resource: aws.Everything,
 				},
 			},
 		},

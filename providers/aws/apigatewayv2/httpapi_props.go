@@ -104,7 +104,7 @@ type Authorizer struct {
 	Lambda aws.ARN `wire:"-"`
 	// IdentitySources are where the token is, or what a request must have before the function is asked, and by which its
 	// answers are kept. Left out, it is $request.header.Authorization; a function can do with none.
-	IdentitySources []string `wire:"IdentitySource"`
+	IdentitySources []string `prop:"set" wire:"IdentitySource"`
 	// PayloadFormat of the event that the function gets.
 	PayloadFormat *string `prop:"enum=1.0|2.0,default=2.0,needs=lambda" wire:"AuthorizerPayloadFormatVersion"`
 	// SimpleResponses lets the function answer true or false in place of a policy; it needs the payload format 2.0.

@@ -80,7 +80,7 @@ func (s suite) run(t *testing.T) {
 	k := kindOf(t, s.typ)
 	worlds := map[string]*world{}
 	suite := kindtest.Suite{
-		Kind: whole, Base: s.base, Variants: s.variants, Steady: map[tree.Path]string{}, Silent: s.silent, Open: map[tree.Path]string{}, Others: s.others, Fault: fault, Alias: map[tree.Path]tree.Path{"Tags": "Tags"}, Unreadable: map[tree.Path]string{},
+		Kind: whole, Base: s.base, Variants: s.variants, Steady: map[tree.Path]string{}, Silent: s.silent, Open: map[tree.Path]string{}, Others: s.others, Fault: fault, Alias: map[tree.Path]tree.Path{"Tags": "Tags"}, Ordered: map[tree.Path]string{"": "the registry says which lists are sets"}, Unreadable: map[tree.Path]string{},
 		World: func(t kindtest.T) kindtest.World {
 			w := newWorld(t.(*testing.T))
 			dir := t.TempDir()

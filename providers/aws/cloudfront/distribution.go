@@ -96,7 +96,7 @@ type DistributionProps struct {
 	// Behaviors are how requests to some paths are served; the first whose path matches counts. Default: none.
 	Behaviors []Behavior `prop:"maxitems=75" wire:"-,elements"`
 	// Errors are what is answered where an origin answers with an error. Default: none, the origin's answer.
-	Errors []ErrorResponse `prop:"maxitems=12" wire:"-,elements"`
+	Errors []ErrorResponse `prop:"set,maxitems=12" wire:"-,elements"`
 	// Invalidate removes content from the caches when what it is made of changes. Default: none, content stays as long as the
 	// cache policy says.
 	Invalidate *Invalidation

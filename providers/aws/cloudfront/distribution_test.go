@@ -92,6 +92,10 @@ func TestDistribution(t *testing.T) {
 			"default.originRequestPolicy": {"AllViewer"}, "default.responseHeadersPolicy": {"SimpleCORS"}, "behaviors.*.origin": {"site"},
 			"behaviors.*.cachePolicy": {"Amplify"}, "behaviors.*.originRequestPolicy": {"AllViewer"}, "behaviors.*.responseHeadersPolicy": {"SimpleCORS"},
 		},
+		Ordered: map[tree.Path]string{
+			"behaviors":  "the first one whose path matches counts",
+			"invalidate": "it is nothing of the distribution: what is declared is compared with what was declared last",
+		},
 		Silent: map[tree.Path]string{"invalidate.paths": "it counts when content is removed"},
 		Steady: map[tree.Path]string{
 			"default.path": "the default behavior is for all paths", "invalidate.paths": "it is nothing of the distribution",

@@ -41,7 +41,7 @@ func clientSuite(base obj, variants ...kindtest.Variant) kindtest.Suite {
 		Others: map[tree.Path][]any{
 			"accessTokenValidity": {"20m"}, "idTokenValidity": {"20m"}, "refreshTokenValidity": {"72h"}, "authSessionValidity": {"7m"},
 			"authFlows": {list{"ALLOW_USER_PASSWORD_AUTH"}}, "oAuthFlows": {list{"implicit"}}, "callbackUrls": {list{"https://shop.example/other"}},
-			"logoutUrls": {list{"https://shop.example/other"}}, "defaultRedirectUri": {"https://shop.example/also"}, "identityProviders": {list{"Google"}},
+			"logoutUrls": {list{"https://shop.example/other"}}, "defaultRedirectUri": {"https://shop.example/also"}, "identityProviders": {list{"COGNITO"}},
 			"writeAttributes": {list{"email"}},
 		},
 		Steady: map[tree.Path]string{
@@ -54,10 +54,10 @@ func TestUserPoolClient(t *testing.T) {
 	t.Parallel()
 	tuned := kindtest.Variant{Name: "tuned", Props: web(obj{
 		"oAuthFlows": list{"code", "implicit"}, "oAuthScopes": list{"openid", "email"}, "callbackUrls": list{"https://shop.example/in", "https://shop.example/also"},
-		"logoutUrls": list{"https://shop.example/out"}, "defaultRedirectUri": "https://shop.example/in", "identityProviders": list{"COGNITO"},
+		"logoutUrls": list{"https://shop.example/out", "https://shop.example/away"}, "defaultRedirectUri": "https://shop.example/in", "identityProviders": list{"Google", "COGNITO"},
 		"authFlows": list{"ALLOW_USER_SRP_AUTH", "ALLOW_REFRESH_TOKEN_AUTH"}, "accessTokenValidity": "15m", "idTokenValidity": "30m", "refreshTokenValidity": "48h",
 		"authSessionValidity": "5m", "tokenRevocation": false, "preventUserExistenceErrors": "ENABLED", "propagateUserContext": true,
-		"readAttributes": list{"email", "name"}, "writeAttributes": list{"name"},
+		"readAttributes": list{"email", "name"}, "writeAttributes": list{"name", "email"},
 	})}
 	named := kindtest.Variant{Name: "named", Props: obj{"userPool": anyPool, "name": "The app", "oAuth": true}}
 	plain := kindtest.Variant{Name: "plain", Props: obj{"userPool": anyPool, "generateSecret": true}}

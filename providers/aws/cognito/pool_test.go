@@ -23,13 +23,13 @@ const (
 // tuned are props of a pool that are all set.
 func tuned(more obj) obj {
 	all := obj{
-		"usernameAttributes": list{"email"}, "caseSensitive": false, "requiredAttributes": list{"email"},
+		"usernameAttributes": list{"phone_number", "email"}, "caseSensitive": false, "requiredAttributes": list{"phone_number", "email"},
 		"passwordPolicy": obj{
 			"minimumLength": int64(12), "requireLowercase": false, "requireUppercase": false, "requireNumbers": false, "requireSymbols": false,
 			"historySize": int64(5), "temporaryValidity": "3d",
 		},
 		"mfa": "ON", "factors": list{"totp", "sms"}, "sms": obj{"role": texter + "2", "externalId": "shop"}, "autoVerify": list{"email", "phone_number"},
-		"verifyBeforeUpdate": list{"email"}, "recovery": list{"verified_email"}, "adminCreateOnly": true, "devices": "PROMPT", "deviceChallenge": true,
+		"verifyBeforeUpdate": list{"phone_number", "email"}, "recovery": list{"verified_email"}, "adminCreateOnly": true, "devices": "PROMPT", "deviceChallenge": true,
 		"tier": "PLUS", "threatProtection": "AUDIT", "deletionProtection": true,
 		"email": obj{"account": "DEVELOPER", "source": sender, "from": "Shop <post@shop.example>", "replyTo": "help@shop.example", "configurationSet": "shop"},
 		"verification": obj{
@@ -71,14 +71,15 @@ func poolSuite(attributes obj) kindtest.Suite {
 		Fault: fault,
 		Variants: []kindtest.Variant{
 			{Name: "tuned", Props: with(tuned(nil))},
-			{Name: "named", Props: with(obj{"name": "Users of the shop", "aliasAttributes": list{"preferred_username"}, "recovery": list{"admin_only"}})},
+			{Name: "named", Props: with(obj{"name": "Users of the shop", "aliasAttributes": list{"preferred_username", "email"}, "recovery": list{"admin_only"}})},
 		},
 		Hands: poolHands(ws),
 		Others: map[tree.Path][]any{
 			"passwordPolicy.temporaryValidity": {"10d"}, "autoVerify": {list{"phone_number"}}, "recovery": {list{"verified_email", "verified_phone_number"}},
 			"verifyBeforeUpdate": {list{"phone_number"}},
 		},
-		Open: map[tree.Path]string{"attributes": "Cognito removes none: those that others add are left alone, and one that is no longer declared stays"},
+		Ordered: map[tree.Path]string{"recovery": "the first that a user has counts"},
+		Open:    map[tree.Path]string{"attributes": "Cognito removes none: those that others add are left alone, and one that is no longer declared stays"},
 		Steady: map[tree.Path]string{
 			"name": "a pool keeps its name for life", "attributes": "an attribute keeps its type for life", "requiredAttributes": "they are for life",
 		},
@@ -268,8 +269,8 @@ func TestGolden(t *testing.T) {
 		"TemporaryPasswordValidityDays": int64(3),
 	}
 	body := kind.Document{
-		"UsernameAttributes": list{"email"}, "UsernameConfiguration": obj{"CaseSensitive": false}, "Policies": obj{"PasswordPolicy": password},
-		"AutoVerifiedAttributes": list{"email", "phone_number"}, "UserAttributeUpdateSettings": obj{"AttributesRequireVerificationBeforeUpdate": list{"email"}},
+		"UsernameAttributes": list{"phone_number", "email"}, "UsernameConfiguration": obj{"CaseSensitive": false}, "Policies": obj{"PasswordPolicy": password},
+		"AutoVerifiedAttributes": list{"email", "phone_number"}, "UserAttributeUpdateSettings": obj{"AttributesRequireVerificationBeforeUpdate": list{"phone_number", "email"}},
 		"AdminCreateUserConfig": obj{
 			"AllowAdminCreateUserOnly": true,
 			"InviteMessageTemplate":    obj{"EmailSubject": "Come in", "EmailMessage": "{username}, {####}", "SMSMessage": "{username} {####}"},

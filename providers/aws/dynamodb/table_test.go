@@ -30,7 +30,7 @@ func tuned() obj {
 				"onDemandThroughput": obj{"maxReadRequestUnits": int64(7), "maxWriteRequestUnits": int64(8)}, "warmThroughput": obj{"readUnitsPerSecond": int64(12000), "writeUnitsPerSecond": int64(4000)},
 			},
 		},
-		"localSecondaryIndexes": obj{"by-state": obj{"sortKey": "state", "nonKeyAttributes": list{"total"}}},
+		"localSecondaryIndexes": obj{"by-state": obj{"sortKey": "state", "nonKeyAttributes": list{"total", "placed"}}},
 		"onDemandThroughput":    obj{"maxReadRequestUnits": int64(100), "maxWriteRequestUnits": int64(10)},
 		"warmThroughput":        obj{"readUnitsPerSecond": int64(13000), "writeUnitsPerSecond": int64(5000)},
 		"streamViewType":        "NEW_AND_OLD_IMAGES", "ttlAttribute": "expires", "pointInTimeRecovery": true, "recoveryPeriod": "168h",
@@ -72,6 +72,10 @@ func tableSuite() kindtest.Suite {
 			"kmsKeyArn":               {key("two")},
 			"kinesisStream.streamArn": {kinesis("two")},
 			"policy":                  {readPolicyOf("dynamodb:Query")},
+		},
+		Ordered: map[tree.Path]string{
+			"globalSecondaryIndexes.*.partitionKey": "a query names the attributes of a key in their order",
+			"globalSecondaryIndexes.*.sortKey":      "a query names the attributes of a key in their order",
 		},
 		Steady: map[tree.Path]string{
 			"name":                  "a table keeps its name for life",

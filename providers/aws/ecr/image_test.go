@@ -203,6 +203,9 @@ func TestImage(t *testing.T) {
 		Steady:  map[tree.Path]string{"repository": "an image stays in its repository", "source": "an image never changes", "architecture": "an image never changes"},
 		Fetched: map[tree.Path]string{"source.from": "it is in a registry"},
 		Alias:   map[tree.Path]tree.Path{"architecture": "source.layout"},
+		Ordered: map[tree.Path]string{
+			"source": "an image is built of it, and its digest is compared",
+		},
 		Unreadable: map[tree.Path]string{
 			"source": ofBytes, "architecture": ofBytes,
 		},

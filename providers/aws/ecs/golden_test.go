@@ -15,7 +15,10 @@ func TestGolden(t *testing.T) {
 	service := kind.Document{
 		"desiredCount": int64(2), "platformVersion": "1.4.0", "enableExecuteCommand": true, "healthCheckGracePeriodSeconds": int64(120),
 		"networkConfiguration": obj{"awsvpcConfiguration": obj{"subnets": list{"subnet-2", "subnet-3"}, "securityGroups": list{"sg-1", "sg-2"}, "assignPublicIp": "ENABLED"}},
-		"loadBalancers":        list{obj{"targetGroupArn": targets, "containerName": "web", "containerPort": int64(80)}},
+		"loadBalancers": list{
+			obj{"targetGroupArn": targets, "containerName": "web", "containerPort": int64(80)},
+			obj{"targetGroupArn": targets + "1", "containerName": "side", "containerPort": int64(80)},
+		},
 		"deploymentConfiguration": obj{
 			"minimumHealthyPercent": int64(50), "maximumPercent": int64(150), "deploymentCircuitBreaker": obj{"enable": true, "rollback": false},
 		},
@@ -47,7 +50,7 @@ func TestGolden(t *testing.T) {
 				"environment": list{obj{"name": "MODE", "value": "fast"}, obj{"name": "STAGE", "value": "test"}},
 				"secrets":     list{obj{"name": "KEY", "valueFrom": secret + ":key::"}, obj{"name": "WORD", "valueFrom": "/shop/word"}},
 				"portMappings": list{
-					obj{"containerPort": int64(53), "protocol": "udp"}, obj{"containerPort": int64(80), "protocol": "tcp"}, obj{"containerPort": int64(8080), "protocol": "tcp"},
+					obj{"containerPort": int64(53), "protocol": "udp"}, obj{"containerPort": int64(67), "protocol": "udp"}, obj{"containerPort": int64(80), "protocol": "tcp"}, obj{"containerPort": int64(8080), "protocol": "tcp"},
 				},
 				"healthCheck": obj{
 					"command": list{"CMD-SHELL", "curl -f localhost"}, "interval": int64(10), "timeout": int64(3), "retries": int64(5), "startPeriod": int64(60),

@@ -34,7 +34,7 @@ func tuned(more obj) obj {
 			"web": obj{
 				"image": "nginx:2", "entryPoint": list{"/run"}, "command": list{"--fast", "now"}, "cpu": int64(512), "memory": int64(1024), "memoryReservation": int64(512),
 				"env": obj{"STAGE": "test", "MODE": "fast"}, "secrets": obj{"KEY": secret + ":key::", "WORD": "/shop/word"}, "ports": list{int64(80), int64(8080)},
-				"udpPorts":    list{int64(53)},
+				"udpPorts":    list{int64(67), int64(53)},
 				"healthCheck": obj{"command": list{"CMD-SHELL", "curl -f localhost"}, "interval": "10s", "timeout": "3s", "retries": int64(5), "startPeriod": "1m"},
 				"dependsOn":   obj{"side": "START"}, "user": "1000:1000", "workingDirectory": "/srv", "readonlyRoot": true, "stopTimeout": "60s",
 			},
@@ -42,7 +42,9 @@ func tuned(more obj) obj {
 		},
 		"role": roleTwo, "executionRole": roleTwo, "logging": obj{"group": "/shop/web"}, "subnets": list{"subnet-2", "subnet-3"},
 		"securityGroups": list{"sg-1", "sg-2"}, "publicIp": true, "platformVersion": "1.4.0",
-		"loadBalancers":          list{obj{"targetGroup": targets, "container": "web", "port": int64(80)}},
+		"loadBalancers": list{
+			obj{"targetGroup": targets, "container": "web", "port": int64(80)}, obj{"targetGroup": targets + "1", "container": "side", "port": int64(80)},
+		},
 		"healthCheckGracePeriod": "2m", "minimumHealthyPercent": int64(50), "maximumPercent": int64(150), "circuitBreaker": "FAIL", "executeCommand": true,
 		"tags": obj{"team": "web", "cost center": "42"},
 	}
@@ -66,6 +68,11 @@ func serviceSuite() kindtest.Suite {
 			"cpu": {int64(1024)}, "memory": {"4GiB"}, "ephemeralStorage": {"40GiB"}, "containers.*.entryPoint": {list{"/other"}},
 			"containers.*.udpPorts": {list{int64(54)}}, "containers.*.dependsOn.*": {"COMPLETE"}, "loadBalancers.*.container": {"side"},
 			"loadBalancers.*.port": {int64(8080)},
+		},
+		Ordered: map[tree.Path]string{
+			"containers.*.entryPoint":          "arguments have an order",
+			"containers.*.command":             "arguments have an order",
+			"containers.*.healthCheck.command": "arguments have an order",
 		},
 		MayBeDenied: map[string]string{"ECS.ListTasks": "they are for the message alone", "ECS.DescribeTasks": "they are for the message alone"},
 		Steady:      map[tree.Path]string{"name": "a service keeps its name for life"},

@@ -46,6 +46,7 @@ func everyTarget() obj {
 }
 
 func ruleSuite() kindtest.Suite {
+	const kept = "a target is compared as a document, which EventBridge keeps as it was written"
 	ws := awstest.Worlds[*world]{}
 	return kindtest.Derive(ruleTable, kindtest.Suite{
 		Kind:  ruleKind.Erase(),
@@ -74,6 +75,15 @@ func ruleSuite() kindtest.Suite {
 			"targets.*.httpParameters.pathParameterValues":     {list{"b", "a"}},
 			"targets.*.retryPolicy.maximumEventAge":            {"3h"},
 			"targets.*.ecsParameters.capacityProviderStrategy": {list{obj{"capacityProvider": "FARGATE"}}},
+		},
+		Ordered: map[tree.Path]string{
+			"targets.*.ecsParameters.capacityProviderStrategy": kept,
+			"targets.*.ecsParameters.placementConstraints":     kept,
+			"targets.*.ecsParameters.placementStrategy":        kept,
+			"targets.*.httpParameters":                         kept,
+			"targets.*.redshiftDataParameters":                 kept,
+			"targets.*.runCommandParameters":                   kept,
+			"targets.*.sageMakerPipelineParameters":            kept,
 		},
 		Steady: map[tree.Path]string{"name": "a rule keeps its name for life"},
 		Silent: map[tree.Path]string{"eventBusName": "schedules are on the default bus alone; TestOtherBases changes it"},

@@ -28,6 +28,8 @@ func grant(action, on string) obj {
 func roleSuite() kindtest.Suite {
 	ws := awstest.Worlds[*world]{}
 	conditional := grant("sqs:SendMessage", "queue")
+	conditional["actions"] = list{"sqs:SendMessage", "sqs:DeleteMessage"}
+	conditional["resources"] = list{"arn:aws:sqs:us-east-1:" + account + ":queue", "arn:aws:sqs:us-east-1:" + account + ":dead"}
 	conditional["effect"], conditional["conditions"] = "Deny", obj{"StringEquals": obj{"aws:PrincipalTag/team": list{"web", "shop"}}}
 	return kindtest.Derive(roleTable, kindtest.Suite{
 		Kind:  roleKind.Erase(),

@@ -107,7 +107,7 @@ func (c Code) ways() []way {
 		{"code.directory", c.Directory, true},
 		{"code.zip", c.Zip, true},
 		{"code.bundle", c.Bundle, true},
-		{"code.s3", orZero(c.S3).Key, false},
+		{"code.s3", aws.OrZero(c.S3).Key, false},
 		{"code.image", c.Image, false},
 	}
 	return slices.DeleteFunc(all, func(w way) bool { return w.value == "" })

@@ -370,12 +370,12 @@ func functionDependences() []kind.Dependence {
 		// https://docs.aws.amazon.com/lambda/latest/dg/configuration-vpc.html#configuration-vpc-permissions
 		{
 			Actions: []string{"ec2:DescribeSecurityGroups", "ec2:DescribeSubnets", "ec2:DescribeVpcs"}, Calls: configuration,
-			Props: []tree.Path{"vpc.subnets"}, Where: []tree.Path{"vpc"}, Resource: everything,
+			Props: []tree.Path{"vpc.subnets"}, Where: []tree.Path{"vpc"}, Resource: aws.Everything,
 		},
 		// https://docs.aws.amazon.com/lambda/latest/dg/configuration-filesystem-efs.html
 		{
 			Actions: []string{"elasticfilesystem:DescribeMountTargets"}, Calls: configuration, Props: []tree.Path{"fileSystems.*.accessPoint"},
-			Where: []tree.Path{"fileSystems"}, Resource: everything,
+			Where: []tree.Path{"fileSystems"}, Resource: aws.Everything,
 		},
 		// https://docs.aws.amazon.com/lambda/latest/dg/configuration-envvars-encryption.html
 		aws.UseKeyWhere([]tree.Path{"kmsKey", "env"}, []string{"kms:CreateGrant", "kms:Encrypt"}, "kmsKey"),
@@ -393,9 +393,6 @@ func functionDependences() []kind.Dependence {
 		},
 	}
 }
-
-// everything is for actions that are allowed on everything or not at all.
-func everything(kind.Location, string) []string { return []string{"*"} }
 
 // archives are objects of S3, each as the bucket and the key.
 func archives(location kind.Location, object string) []string {
@@ -464,7 +461,7 @@ func functionDefaults(want FunctionProps) FunctionProps {
 		aws.OrDefault(&want.Runtime, nodeRuntime)
 		aws.OrDefault(&want.Handler, "index.handler")
 	}
-	logging, async := orZero(want.Logging), orZero(want.Async)
+	logging, async := aws.OrZero(want.Logging), aws.OrZero(want.Async)
 	want.Logging, want.Async = &logging, &async
 	if logging.Format != nil && *logging.Format == "JSON" {
 		aws.OrDefault(&logging.ApplicationLevel, "INFO")
@@ -472,14 +469,6 @@ func functionDefaults(want FunctionProps) FunctionProps {
 	}
 	functionTable.Default(&want)
 	return want
-}
-
-func orZero[T any](p *T) T {
-	if p == nil {
-		var zero T
-		return zero
-	}
-	return *p
 }
 
 // checkFunction finds what Lambda would refuse, or would take without doing it, beyond what the table says.
@@ -494,8 +483,8 @@ func checkFunction(want FunctionProps) error {
 	if len(want.FileSystems) > 0 && want.VPC == nil {
 		wrong("fileSystems", "they are reached by vpc alone")
 	}
-	levels := orZero(want.Logging).ApplicationLevel != nil || orZero(want.Logging).SystemLevel != nil
-	if f := orZero(want.Logging).Format; levels && (f == nil || *f == "Text") {
+	levels := aws.OrZero(want.Logging).ApplicationLevel != nil || aws.OrZero(want.Logging).SystemLevel != nil
+	if f := aws.OrZero(want.Logging).Format; levels && (f == nil || *f == "Text") {
 		wrong("logging.format", "levels need JSON")
 	}
 	return problems.OrNil()

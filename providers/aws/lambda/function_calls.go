@@ -80,7 +80,7 @@ func observeFunction(ctx context.Context, s functionSite) (live liveFunction, er
 // unshownLogging takes logging for what is declared where an answer has none at all, as emulators answer: Lambda shows the logging
 // of each function.
 func (l *liveFunction) unshownLogging(s functionSite) {
-	declared := orZero(s.Want.Logging)
+	declared := aws.OrZero(s.Want.Logging)
 	switch {
 	case !token.Has(declared.Group):
 		declared.Group = cmp.Or(declared.Group, logGroupOf(l.attrs.Name))
@@ -116,8 +116,8 @@ func answerOf(out *sdk.GetFunctionOutput) (*answer, error) {
 	for _, l := range c.Layers {
 		shown.Layers = append(shown.Layers, sdkaws.ToString(l.Arn))
 	}
-	shown.ImageConfig, shown.Concurrency = orZero(c.ImageConfigResponse).ImageConfig, orZero(out.Concurrency)
-	logging := orZero(c.LoggingConfig)
+	shown.ImageConfig, shown.Concurrency = aws.OrZero(c.ImageConfigResponse).ImageConfig, aws.OrZero(out.Concurrency)
+	logging := aws.OrZero(c.LoggingConfig)
 	logging.LogGroup = new(cmp.Or(sdkaws.ToString(logging.LogGroup), logGroupOf(sdkaws.ToString(c.FunctionName))))
 	if logging.LogFormat != types.LogFormatJson {
 		logging.ApplicationLogLevel, logging.SystemLogLevel = "", ""
@@ -134,7 +134,7 @@ func (l *liveFunction) read(out *sdk.GetFunctionOutput, shown *answer) error {
 	}
 	l.have, l.tags, l.status = functionDefaults(have), out.Tags, statusOf(out.Configuration)
 	l.isImage = shown.PackageType == types.PackageTypeImage
-	code := orZero(out.Code)
+	code := aws.OrZero(out.Code)
 	l.have.Code = Code{Image: sdkaws.ToString(code.ImageUri), SourceKMSKey: aws.ARN(sdkaws.ToString(code.SourceKMSKeyArn))}
 	l.attrs = Function{
 		ARN: aws.ARN(sdkaws.ToString(out.Configuration.FunctionArn)), Name: sdkaws.ToString(shown.FunctionName),
@@ -185,18 +185,17 @@ func (p FunctionProps) needsPermission() bool {
 }
 
 // functionCode is code as both calls take it that write some.
-func functionCode(ctx context.Context, want Code, assets map[string]kind.Asset) (*types.FunctionCode, error) {
+func functionCode(ctx context.Context, want Code, assets map[string]kind.Asset) (code *types.FunctionCode, err error) {
+	code = &types.FunctionCode{SourceKMSKeyArn: aws.OrNil(string(want.SourceKMSKey))}
 	switch {
 	case want.Image != "":
-		return &types.FunctionCode{ImageUri: &want.Image}, nil
+		code.ImageUri = &want.Image
 	case want.S3 != nil:
-		return &types.FunctionCode{
-			S3Bucket: &want.S3.Bucket, S3Key: &want.S3.Key, S3ObjectVersion: aws.OrNil(want.S3.Version),
-			SourceKMSKeyArn: aws.OrNil(string(want.SourceKMSKey)),
-		}, nil
+		code.S3Bucket, code.S3Key, code.S3ObjectVersion = &want.S3.Bucket, &want.S3.Key, aws.OrNil(want.S3.Version)
+	default:
+		code.ZipFile, err = content(ctx, assets)
 	}
-	archive, err := content(ctx, assets)
-	return &types.FunctionCode{ZipFile: archive, SourceKMSKeyArn: aws.OrNil(string(want.SourceKMSKey))}, err
+	return code, err
 }
 
 // deleteFunction deletes the function with its URL, its policy and its settings of asynchronous calls.
@@ -213,7 +212,7 @@ func compareFunction(d *functionDiff, want FunctionProps, live liveFunction) {
 	compareStatus(d, live, configuration, code)
 	compareConfiguration(d, want, live, configuration)
 	compareCode(d, want, live, code)
-	kind.CompareCall(d, functionTable, want, live.have, "PutFunctionConcurrency", setConcurrency(want.ReservedConcurrency))
+	kind.CompareCall(d, functionTable, want, live.have, "PutFunctionConcurrency", setConcurrency(want))
 	kind.CompareCall(d, functionTable, want, live.have, "PutFunctionEventInvokeConfig", setAsync(want))
 	compareURL(d, want, live)
 }
@@ -303,14 +302,16 @@ func compareURL(d *functionDiff, want FunctionProps, live liveFunction) {
 	switch {
 	case want.URL == nil && have == nil:
 	case have == nil:
-		reconcile.Value(d, "url", want.URL, nil, createURL(want))
-	case want.URL == nil:
-		reconcile.Value(d, "url", nil, have, set("DeleteFunctionUrlConfig", func(ctx context.Context, t target, _ functionOn) error {
-			_, err := t.DeleteFunctionUrlConfig(ctx, &sdk.DeleteFunctionUrlConfigInput{FunctionName: t.name})
-			return err
+		reconcile.Value(d, "url", want.URL, nil, send("CreateFunctionUrlConfig", (*sdk.Client).CreateFunctionUrlConfig, func(into kind.Wire, _ functionOn) error {
+			return functionTable.Created(want, into)
 		}))
+	case want.URL == nil:
+		reconcile.Value(d, "url", nil, have, send("DeleteFunctionUrlConfig", (*sdk.Client).DeleteFunctionUrlConfig, nil))
 	default:
-		kind.CompareCall(d, functionTable, want, live.have, "UpdateFunctionUrlConfig", updateURL(want))
+		update := send("UpdateFunctionUrlConfig", (*sdk.Client).UpdateFunctionUrlConfig, func(into kind.Wire, u functionOn) error {
+			return functionTable.Changed(want, u.Live.have, u.Changed, into)
+		})
+		kind.CompareCall(d, functionTable, want, live.have, "UpdateFunctionUrlConfig", update)
 	}
 	if known && public && !live.isOpen {
 		reconcile.Value(d, "url.permission", everybody[true], everybody[false], setOpen(true))
@@ -330,6 +331,23 @@ type target struct {
 func set(name string, do func(ctx context.Context, t target, u functionOn) error) *functionOp {
 	return kind.Set(name, func(ctx context.Context, u functionOn) error {
 		return aws.NotYet(do(ctx, target{clientOf(u.Cloud), &u.Live.attrs.Name}, u))
+	})
+}
+
+// send is a call on a function that takes what fill writes beside the function's name; nil: it takes no more.
+func send[I, O any](
+	name string, call func(*sdk.Client, context.Context, *I, ...func(*sdk.Options)) (*O, error), fill func(into kind.Wire, u functionOn) error,
+) *functionOp {
+	return set(name, func(ctx context.Context, t target, u functionOn) error {
+		in := new(I)
+		into := kind.Struct(in)
+		if into.Set("FunctionName", *t.name); fill != nil {
+			if err := fill(into, u); err != nil {
+				return err
+			}
+		}
+		_, err := call(t.Client, ctx, in)
+		return err
 	})
 }
 
@@ -389,28 +407,19 @@ func setCode(want FunctionProps) *functionOp {
 	})
 }
 
-func setConcurrency(want *int) *functionOp {
-	if want != nil {
-		return set("PutFunctionConcurrency", func(ctx context.Context, t target, _ functionOn) error {
-			_, err := t.PutFunctionConcurrency(ctx, &sdk.PutFunctionConcurrencyInput{
-				FunctionName: t.name, ReservedConcurrentExecutions: new(int32(*want)),
-			})
-			return err
-		})
+func setConcurrency(want FunctionProps) *functionOp {
+	if want.ReservedConcurrency == nil {
+		return send("DeleteFunctionConcurrency", (*sdk.Client).DeleteFunctionConcurrency, nil)
 	}
-	return set("DeleteFunctionConcurrency", func(ctx context.Context, t target, _ functionOn) error {
-		_, err := t.DeleteFunctionConcurrency(ctx, &sdk.DeleteFunctionConcurrencyInput{FunctionName: t.name})
-		return err
+	return send("PutFunctionConcurrency", (*sdk.Client).PutFunctionConcurrency, func(into kind.Wire, _ functionOn) error {
+		return functionTable.Created(want, into)
 	})
 }
 
 // setAsync writes the settings whole; those of the service's defaults are none.
 func setAsync(want FunctionProps) *functionOp {
 	if reflect.DeepEqual(want.Async, functionDefaults(FunctionProps{}).Async) {
-		return set("DeleteFunctionEventInvokeConfig", func(ctx context.Context, t target, _ functionOn) error {
-			_, err := t.DeleteFunctionEventInvokeConfig(ctx, &sdk.DeleteFunctionEventInvokeConfigInput{FunctionName: t.name})
-			return err
-		})
+		return send("DeleteFunctionEventInvokeConfig", (*sdk.Client).DeleteFunctionEventInvokeConfig, nil)
 	}
 	return set("PutFunctionEventInvokeConfig", func(ctx context.Context, t target, u functionOn) error {
 		in := &sdk.PutFunctionEventInvokeConfigInput{FunctionName: t.name}
@@ -422,35 +431,10 @@ func setAsync(want FunctionProps) *functionOp {
 	})
 }
 
-func createURL(want FunctionProps) *functionOp {
-	return set("CreateFunctionUrlConfig", func(ctx context.Context, t target, _ functionOn) error {
-		in := &sdk.CreateFunctionUrlConfigInput{FunctionName: t.name}
-		if err := functionTable.Created(want, kind.Struct(in)); err != nil {
-			return err
-		}
-		_, err := t.CreateFunctionUrlConfig(ctx, in)
-		return err
-	})
-}
-
-func updateURL(want FunctionProps) *functionOp {
-	return set("UpdateFunctionUrlConfig", func(ctx context.Context, t target, u functionOn) error {
-		in := &sdk.UpdateFunctionUrlConfigInput{FunctionName: t.name}
-		if err := functionTable.Changed(want, u.Live.have, u.Changed, kind.Struct(in)); err != nil {
-			return err
-		}
-		_, err := t.UpdateFunctionUrlConfig(ctx, in)
-		return err
-	})
-}
-
 // setOpen writes the statements for the public anew, or removes them.
 func setOpen(open bool) *functionOp {
-	name := "RemovePermission"
-	if open {
-		name = "AddPermission"
-	}
-	return set(name, func(ctx context.Context, t target, u functionOn) error {
+	name := map[bool]string{false: "RemovePermission", true: "AddPermission"}
+	return set(name[open], func(ctx context.Context, t target, u functionOn) error {
 		for _, s := range publicStatements {
 			if u.Live.hasPublic {
 				_, err := t.RemovePermission(ctx, &sdk.RemovePermissionInput{FunctionName: t.name, StatementId: &s.StatementID})

@@ -76,6 +76,11 @@ func functionSuite() kindtest.Suite {
 			"layers": {list{layer("extra")}}, "role": {role("worker"), role("other")}, "memory": {"1GiB", "256MiB"}, "ephemeralStorage": {"2GiB", "768MiB"},
 			"fileSystems.*.path": {"/mnt/other"},
 		},
+		Ordered: map[tree.Path]string{
+			"layers":      "later layers are laid over earlier ones",
+			"imageConfig": "arguments have an order",
+			"code":        "an archive is built of it, and its digest is compared",
+		},
 		Steady: map[tree.Path]string{
 			"name":           "a function keeps its name for life",
 			"code.go":        "a program is told apart by its archive, as a folder is; TestGoCode changes it",

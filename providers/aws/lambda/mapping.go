@@ -125,7 +125,7 @@ type EventSourceMappingProps struct {
 	// none.
 	ConsumerGroupID string `prop:"immutable" wire:"-"`
 	// Access is how Kafka, MQ and DocumentDB are reached. Default: none.
-	Access []Access `prop:"maxitems=23" wire:"SourceAccessConfigurations,elements"`
+	Access []Access `prop:"set,maxitems=23" wire:"SourceAccessConfigurations,elements"`
 	// DocumentDB says which changes are read of DocumentDB, which needs it. Default: none.
 	DocumentDB *DocumentDB `wire:"DocumentDBEventSourceConfig"`
 	// Pollers are kept ready, for queues and Kafka. Default: none, they come and go.

@@ -37,7 +37,7 @@ func ownGroup(s *athanor.Stack, name string, p FunctionProps, opts []athanor.Opt
 	if token.Has(string(p.Role)) {
 		group.Grant(Function{stack: s, role: p.Role}, logs.Write)
 	}
-	l := orZero(p.Logging)
+	l := aws.OrZero(p.Logging)
 	l.Group = group.Name
 	p.Logging = &l
 	return p

@@ -283,7 +283,7 @@ func aliased(ctx context.Context, client *sdk.Client, name string) (map[string]b
 		}
 		for _, a := range page.Aliases {
 			used[sdkaws.ToString(a.FunctionVersion)] = true
-			for version := range orZero(a.RoutingConfig).AdditionalVersionWeights {
+			for version := range aws.OrZero(a.RoutingConfig).AdditionalVersionWeights {
 				used[version] = true
 			}
 		}

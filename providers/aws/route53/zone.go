@@ -145,7 +145,7 @@ var zoneKind = &kind.Kind[HostedZoneProps, liveZone, HostedZone]{
 			// https://docs.aws.amazon.com/Route53/latest/DeveloperGuide/hosted-zone-private-associate-vpcs-different-accounts.html
 			Depends: []kind.Dependence{{
 				Actions: []string{"ec2:DescribeVpcs"}, Calls: []string{"AssociateVPCWithHostedZone"}, Props: []tree.Path{"vpcs.*.vpcId"},
-				Resource: func(kind.Location, string) []string { return []string{"*"} },
+				Resource: aws.Everything,
 			}},
 		},
 	},

@@ -40,17 +40,20 @@ func site() obj {
 		"encryption": obj{"algorithm": "aws:kms", "kmsKey": "arn:aws:kms:us-east-1:123456789012:key/0d990263-018e-4065-a703-eff731de951e", "bucketKeyEnabled": true},
 		"cors": list{
 			obj{
-				"id": "app", "allowedMethods": list{"PUT", "GET"}, "allowedOrigins": list{"https://example.com"},
-				"allowedHeaders": list{"*"}, "exposeHeaders": list{"ETag"}, "maxAge": "5m",
+				"id": "app", "allowedMethods": list{"PUT", "GET"}, "allowedOrigins": list{"https://example.com", "https://a.example"},
+				"allowedHeaders": list{"x-b", "x-a"}, "exposeHeaders": list{"ETag", "Date"}, "maxAge": "5m",
 			},
 			obj{"allowedMethods": list{"GET"}, "allowedOrigins": list{"*"}},
 		},
 		"lifecycle": list{
 			obj{
 				"id": "all", "expiration": obj{"days": int64(400)},
-				"transitions":           list{obj{"days": int64(90), "storageClass": "GLACIER"}, obj{"days": int64(30), "storageClass": "STANDARD_IA"}},
-				"noncurrentExpiration":  obj{"days": int64(60), "keepNewest": int64(3)},
-				"noncurrentTransitions": list{obj{"days": int64(30), "keepNewest": int64(1), "storageClass": "GLACIER_IR"}},
+				"transitions":          list{obj{"days": int64(90), "storageClass": "GLACIER"}, obj{"days": int64(30), "storageClass": "STANDARD_IA"}},
+				"noncurrentExpiration": obj{"days": int64(60), "keepNewest": int64(3)},
+				"noncurrentTransitions": list{
+					obj{"days": int64(50), "keepNewest": int64(1), "storageClass": "DEEP_ARCHIVE"},
+					obj{"days": int64(30), "keepNewest": int64(1), "storageClass": "GLACIER_IR"},
+				},
 			},
 			obj{"prefix": "tmp/", "abortUploadsAfterDays": int64(2)},
 			obj{
@@ -107,6 +110,10 @@ func bucketSuite() kindtest.Suite {
 			"bindings.*.events":                   {list{"s3:ObjectRestore:Completed"}},
 			"lifecycle.*.expiration.date":         {"2036-06-30"},
 			"lifecycle.*.transitions.*.date":      {"2033-06-30"},
+		},
+		Ordered: map[tree.Path]string{
+			"cors":                 "the first rule that fits a request counts",
+			"website.routingRules": "the first rule that fits a request counts",
 		},
 		Edits: []kindtest.Edit{{Path: "tags", Do: func(t kindtest.T, w kindtest.World, attrs map[string]any) { // the owner tags too
 			if _, err := ws[w.Dir].Others.DeleteBucketTagging(t.Context(), &sdk.DeleteBucketTaggingInput{Bucket: nameOf(attrs)}); err != nil {

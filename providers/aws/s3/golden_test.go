@@ -40,8 +40,9 @@ func TestGolden(t *testing.T) {
 		</Rule></ServerSideEncryptionConfiguration>`,
 		"PutBucketCors": `<CORSConfiguration>
 			<CORSRule><ID>app</ID><AllowedMethod>PUT</AllowedMethod><AllowedMethod>GET</AllowedMethod>
-				<AllowedOrigin>https://example.com</AllowedOrigin><AllowedHeader>*</AllowedHeader>
-				<ExposeHeader>ETag</ExposeHeader><MaxAgeSeconds>300</MaxAgeSeconds></CORSRule>
+				<AllowedOrigin>https://example.com</AllowedOrigin><AllowedOrigin>https://a.example</AllowedOrigin>
+				<AllowedHeader>x-b</AllowedHeader><AllowedHeader>x-a</AllowedHeader>
+				<ExposeHeader>ETag</ExposeHeader><ExposeHeader>Date</ExposeHeader><MaxAgeSeconds>300</MaxAgeSeconds></CORSRule>
 			<CORSRule><AllowedMethod>GET</AllowedMethod><AllowedOrigin>*</AllowedOrigin></CORSRule>
 		</CORSConfiguration>`,
 		"PutBucketLifecycleConfiguration": `<LifecycleConfiguration>
@@ -49,6 +50,8 @@ func TestGolden(t *testing.T) {
 				<Transition><Days>90</Days><StorageClass>GLACIER</StorageClass></Transition>
 				<Transition><Days>30</Days><StorageClass>STANDARD_IA</StorageClass></Transition>
 				<Expiration><Days>400</Days></Expiration>
+				<NoncurrentVersionTransition><NoncurrentDays>50</NoncurrentDays><StorageClass>DEEP_ARCHIVE</StorageClass>
+					<NewerNoncurrentVersions>1</NewerNoncurrentVersions></NoncurrentVersionTransition>
 				<NoncurrentVersionTransition><NoncurrentDays>30</NoncurrentDays><StorageClass>GLACIER_IR</StorageClass>
 					<NewerNoncurrentVersions>1</NewerNoncurrentVersions></NoncurrentVersionTransition>
 				<NoncurrentVersionExpiration><NoncurrentDays>60</NoncurrentDays>

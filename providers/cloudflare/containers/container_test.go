@@ -114,9 +114,9 @@ func TestContainer(t *testing.T) {
 		Variants: []kindtest.Variant{
 			{Name: "tuned", Props: obj{
 				"script": "shop", "class": "Room", "image": "docker.io/acme/shop:1.5", "instanceType": "standard-2", "maxInstances": int64(1), "logs": true,
-				"ssh": obj{"port": int64(2222)}, "authorizedKeys": list{obj{"name": "laptop", "publicKey": "ssh-ed25519 AAAA"}}, "gracePeriod": "5m",
-				"trustedUserCaKeys": list{obj{"name": "acme", "publicKey": "ssh-ed25519 BBBB"}},
-				"placement":         obj{"tiers": list{int64(1)}, "regions": list{"ENAM", "WEUR"}, "cities": list{"ber"}},
+				"ssh": obj{"port": int64(2222)}, "authorizedKeys": list{obj{"name": "laptop", "publicKey": "ssh-ed25519 AAAA"}, obj{"name": "desk", "publicKey": "ssh-ed25519 CCCC"}}, "gracePeriod": "5m",
+				"trustedUserCaKeys": list{obj{"name": "acme", "publicKey": "ssh-ed25519 BBBB"}, obj{"name": "a", "publicKey": "ssh-ed25519 DDDD"}},
+				"placement":         obj{"tiers": list{int64(3), int64(2)}, "regions": list{"ENAM", "WEUR"}, "cities": list{"muc", "ber"}},
 				"rollout":           obj{"mode": "manual", "steps": list{int64(50), int64(100)}},
 			}},
 			{Name: "resources", Props: obj{
@@ -128,7 +128,11 @@ func TestContainer(t *testing.T) {
 			{Name: "other class", Props: obj{"script": "shop", "class": "Hall", "image": "docker.io/acme/shop:1.4"}},
 			{Name: "named", Props: obj{"name": "shop-room", "script": "shop", "class": "Room", "image": "docker.io/acme/shop:1.4"}},
 		},
-		Hands:      hands,
+		Hands: hands,
+		Ordered: map[tree.Path]string{
+			"push":    "an image is built of it, and its digest is compared",
+			"rollout": "steps are taken one after the other",
+		},
 		Alias:      map[tree.Path]tree.Path{"push": "image"},
 		Unreadable: map[tree.Path]string{"push": "an application tells the image, and not where that was pushed from"},
 		Others: map[tree.Path][]any{

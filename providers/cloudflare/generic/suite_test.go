@@ -90,6 +90,7 @@ func (s suite) withEdit(t *testing.T) (kindtest.Suite, edits) {
 		Kind: whole, Base: s.base, Variants: s.variants, Silent: maps.Clone(s.silent), Steady: maps.Clone(s.steady),
 		Open: map[tree.Path]string{}, Unreadable: map[tree.Path]string{}, Alias: map[tree.Path]tree.Path{},
 		Others: s.others, Fault: cloudflaretest.FaultOf("Turnstile"), MayBeDenied: map[string]string{},
+		Ordered: map[tree.Path]string{"": "the schema says which lists are sets"},
 	}
 	if k.Token != nil {
 		out.MayBeDenied[k.Token.Name] = "the token of a connector takes the permission to write, which a plan need not have"

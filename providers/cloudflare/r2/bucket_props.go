@@ -47,13 +47,13 @@ type CORSRule struct {
 	// ID of the rule, for people. Default: none.
 	ID string `wire:"id"`
 	// Origins that may, such as "https://shop.example" or "*".
-	Origins []string `prop:"required" wire:"allowed.origins"`
+	Origins []string `prop:"required,set" wire:"allowed.origins"`
 	// Methods that they may use.
-	Methods []string `prop:"required,enum=GET|PUT|POST|DELETE|HEAD" wire:"allowed.methods"`
+	Methods []string `prop:"required,set,enum=GET|PUT|POST|DELETE|HEAD" wire:"allowed.methods"`
 	// Headers that they may send. Default: none.
-	Headers []string `wire:"allowed.headers"`
+	Headers []string `prop:"set" wire:"allowed.headers"`
 	// ExposeHeaders are those of answers that they may read. Default: none.
-	ExposeHeaders []string `wire:"exposeHeaders"`
+	ExposeHeaders []string `prop:"set" wire:"exposeHeaders"`
 	// MaxAge is how long a browser may believe this, in whole seconds up to a day.
 	MaxAge time.Duration `prop:"min=0s,max=24h,default=0s" wire:"maxAgeSeconds"`
 }

@@ -99,8 +99,8 @@ func tuned() obj {
 			"old.shop.example": obj{"zone": "shop.example", "disabled": true},
 		},
 		"cors": list{obj{
-			"id": "shop", "origins": list{"https://shop.example"}, "methods": list{"GET", "PUT"}, "headers": list{"x-shop"},
-			"exposeHeaders": list{"etag"}, "maxAge": "1h",
+			"id": "shop", "origins": list{"https://shop.example", "https://a.example"}, "methods": list{"PUT", "GET"}, "headers": list{"x-shop", "x-a"},
+			"exposeHeaders": list{"etag", "date"}, "maxAge": "1h",
 		}},
 		"lifecycle": list{
 			obj{"id": "logs", "prefix": "logs/", "deleteAfter": "720h", "infrequentAccessAfter": "168h"},
@@ -220,6 +220,10 @@ func bucketSuite() kindtest.Suite {
 			}},
 		},
 		Hands: hands(ws),
+		Ordered: map[tree.Path]string{
+			"cors":      "the first rule that fits counts",
+			"lifecycle": "R2 keeps rules as they were written",
+		},
 		Others: map[tree.Path][]any{
 			"domains.*.zone":          {"other.example"},
 			"notifications.*.queue":   {mails, jobs},

@@ -193,6 +193,9 @@ func rulesetSuite() kindtest.Suite {
 				}},
 			}}},
 		},
+		Ordered: map[tree.Path]string{
+			"rules": "the first rule that matches may end the others",
+		},
 		Hands: map[tree.Path]kindtest.Hand{
 			"rules": rewrite(ws),
 			"": func(t kindtest.T, w kindtest.World, to kindtest.Edited) {

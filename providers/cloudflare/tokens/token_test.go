@@ -114,7 +114,7 @@ func suiteOf(whole reconcile.Any, path, service string) kindtest.Suite {
 		Variants: []kindtest.Variant{
 			{Name: "tuned", Props: obj{
 				"name": "reader", "disabled": true, "value": "of no use to one that is made", "notBefore": "2026-01-01T00:00:00Z", "expiresOn": "2027-01-01T00:00:00Z",
-				"allowFrom": list{"192.0.2.0/24", "2001:db8::1"}, "denyFrom": list{"192.0.2.7"},
+				"allowFrom": list{"192.0.2.0/24", "2001:db8::1"}, "denyFrom": list{"192.0.2.7", "192.0.2.3"},
 				"policies": list{
 					obj{"permissions": list{"Workers KV Storage Read", "Workers Scripts Write"}},
 					obj{"permissions": list{"DNS Write", "Logs Read"}, "zones": list{"shop.example", "other.example"}, "effect": "deny"},

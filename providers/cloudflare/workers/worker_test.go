@@ -208,10 +208,10 @@ func tuned() obj {
 			"logs":   obj{"enabled": true, "invocationLogs": false, "samplingRate": 0.5, "persist": false, "destinations": list{"one", "two"}},
 			"traces": obj{"enabled": true, "samplingRate": 0.5, "persist": false, "destinations": list{"one", "two"}},
 		},
-		"logpush": true, "tailConsumers": list{obj{"service": "logs"}}, "crons": list{"*/5 * * * *", "0 3 * * *"}, "workersDev": true, "previews": true,
+		"logpush": true, "tailConsumers": list{obj{"service": "logs"}, obj{"service": "auth"}}, "crons": list{"*/5 * * * *", "0 3 * * *"}, "workersDev": true, "previews": true,
 		"domains": list{"api.shop.example", "www.shop.example"},
 		"routes":  obj{"cdn.shop.example/*": obj{"zone": "shop.example"}, "shop.example/api/*": obj{}},
-		"tags":    list{"team-shop", "tier-1"}, "forceDestroy": true, "traffic": int64(20), "deletedClasses": list{"Gone"}, "deletedSecrets": list{"TEAM"},
+		"tags":    list{"team-shop", "tier-1"}, "forceDestroy": true, "traffic": int64(20), "deletedClasses": list{"Gone"}, "deletedSecrets": list{"TEAM", "OLD"},
 	}
 }
 
@@ -241,7 +241,12 @@ func workerSuite() kindtest.Suite {
 			{Name: "built", Props: obj{"code": obj{"build": "built", "serve": obj{"run": "npx vite", "dir": "web", "env": obj{"MODE": "x"}}}, "env": obj{"CACHE": obj{"kv": cache}}}},
 			{Name: "script", Props: with(plain(), obj{"code": obj{"script": "export default { async fetch() { return new Response('hi') } }"}, "placement": obj{"region": "aws:eu-central-1"}})},
 		},
-		Hands:   hands(ws),
+		Hands: hands(ws),
+		Ordered: map[tree.Path]string{
+			"code":     "code is built of it, and its digest is compared",
+			"bindings": "a binding is compared as a document, which Cloudflare keeps as it was written",
+			"assets":   "what is asked first is in the digest of the assets as it is declared",
+		},
 		Secrets: []tree.Path{"env.STAGE"},
 		Others: map[tree.Path][]any{
 			"env.*": {"other"}, "code.bundle": {"src/other.ts", "src/index.ts"}, "code.directory": {"other"}, "code.build": {"anew"}, "code.main": {"other.js"},
