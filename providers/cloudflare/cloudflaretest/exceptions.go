@@ -189,7 +189,9 @@ func wranglerContainer(schema map[string]any) {
 		loosen(schema, "size_mb")
 		optional(schema, "size")
 	case has("tier"):
-		loosen(schema, "tiers", "regions", "cities")
+		loosen(schema, "tiers", "regions", "cities", "jurisdiction")
+	case has("colocation"):
+		loosen(schema, "hardware_generation")
 	case has("target_configuration"):
 		loosen(schema, "steps")
 		optional(schema, "step_percentage")
