@@ -68,6 +68,20 @@ func (c *catalog) described(op *operation, path string) handler {
 	return nil
 }
 
+// isOfHandlers reports whether other operations on the objects of an operation have handlers: these keep the objects then, and what the
+// descriptions say alone knows none of them.
+func (c *catalog) isOfHandlers(op *operation, handlers map[string]handler) bool {
+	collection := strings.TrimSuffix(shapeOf(op.Path), "/{}")
+	for _, shape := range []string{collection, collection + "/{}"} {
+		for _, method := range []string{http.MethodGet, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete} {
+			if other := c.at(method, shape); other != nil && handlers[other.String()] != nil {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 // standsFor are operations at paths of their own which do something to an object that others read.
 var standsFor = map[string]func(c *catalog, op *operation, path string) handler{
 	// It makes one of the operations that a POST to the collection makes several of.

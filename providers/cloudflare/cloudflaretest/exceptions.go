@@ -136,6 +136,7 @@ var sentByTerraform = map[string][]string{
 	"accounts.UpdateMember":                        {"account_id", "email", "status"},
 	"aisearch.CreateInstance":                      {"paused", "summarization"},
 	"aisearch.UpdateInstance":                      {"hybrid_search_enabled", "type"},
+	"r2.UpdateBucketDomainCustom":                  {"zoneId"},
 	"resource-sharing.UpdateResource":              {"resource_account_id", "resource_id", "resource_type"},
 	"resource-sharing.UpdateResourceSharing":       {"recipients", "resources"},
 	"zero-trust.UpdateAccessAiControlMcpServer":    {"auth_type", "hostname"},
