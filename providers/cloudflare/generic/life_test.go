@@ -254,25 +254,24 @@ func (l *living) without(props obj) obj {
 	return less
 }
 
-// gone gives the object each of the marks by which the description lets an answer say that it was deleted: it is no object then, by its
-// id and in the listing.
+// gone gives the object each of the values by which the description lets an answer say that it was deleted: it is no object then.
 func (l *living) gone(props obj) {
 	l.t.Helper()
-	marks := map[string][]any{}
+	deleted := map[string][]any{}
 	for name, n := range l.kind.Answer.Properties {
 		switch {
 		case l.kind.Shape == schema.Setting || l.kind.Root.Properties[name] != nil:
 		case name == "deleted_at" || name == "revoked_at":
-			marks[name] = []any{"2026-01-31T00:00:00Z"}
+			deleted[name] = []any{"2026-01-31T00:00:00Z"}
 		case name == "status":
 			for _, word := range n.Enum {
 				if word == "deleted" || word == "revoked" {
-					marks[name] = append(marks[name], word)
+					deleted[name] = append(deleted[name], word)
 				}
 			}
 		}
 	}
-	for name, words := range marks {
+	for name, words := range deleted {
 		before := l.job.Last[name]
 		for _, word := range words {
 			l.edits(l.world, textAt(l.job.Last, l.kind.ID), name, word)
