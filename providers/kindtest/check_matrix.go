@@ -78,8 +78,8 @@ func (m *matrix) leaf(l leaf) {
 		}
 	}
 	deleted = m.taken(l)
-	// A truth that excludes others cannot be turned over, only taken away.
-	if len(edits) == 0 && (!deleted || l.field.Type != "bool") {
+	// A truth that excludes others cannot be turned over, only taken away, and neither can the only word that is allowed.
+	if len(edits) == 0 && (!deleted || l.field.Type != "bool" && len(l.field.Enum) != 1) {
 		m.cells++
 		m.t.Errorf("%s cannot be changed: set it in a variant, and give another value for it in Others", l.path)
 	}

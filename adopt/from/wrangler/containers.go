@@ -100,12 +100,19 @@ func (r *reader) instances(f *from.Fields, props map[string]any) {
 				placement[name] = all
 			}
 		}
+		if name := at.Text("jurisdiction", "placement.jurisdiction"); name != "" {
+			placement["jurisdiction"] = name
+		}
 		at.Done()
 		if len(placement) > 0 {
 			props["placement"] = placement
 		}
 	}
-	if ssh := f.Object("wrangler_ssh"); ssh != nil {
+	for _, name := range []string{"ssh", "wrangler_ssh"} { // the second is the name of before
+		ssh := f.Object(name)
+		if ssh == nil {
+			continue
+		}
 		on, _ := ssh.Truth("enabled", "ssh")
 		port, given := ssh.Number("port", "ssh.port")
 		if on {
@@ -134,8 +141,21 @@ func (r *reader) instances(f *from.Fields, props map[string]any) {
 		props["gracePeriod"] = seconds(n)
 	}
 	r.rollout(f, props)
-	f.Skip("scheduling_policy", from.Unsupported, "the policy default alone is managed")
-	f.Skip("affinities", from.Unsupported, "they are not managed")
+	if policy := f.Text("scheduling_policy", "schedulingPolicy"); policy != "" && policy != "default" {
+		props["schedulingPolicy"] = policy
+	}
+	if like := f.Object("affinities"); like != nil {
+		affinities := map[string]any{}
+		for name, prop := range map[string]string{"colocation": "colocation", "hardware_generation": "hardwareGeneration"} {
+			if text := like.Text(name, "affinities."+prop); text != "" {
+				affinities[prop] = text
+			}
+		}
+		like.Done()
+		if len(affinities) > 0 {
+			props["affinities"] = affinities
+		}
+	}
 	f.Skip("configuration", from.Unsupported, "it is deprecated: write image and instance_type")
 	f.Skip("unsafe", from.Unsupported, "athanor has no way around its checks")
 }

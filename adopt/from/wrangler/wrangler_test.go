@@ -240,13 +240,18 @@ func TestContainers(t *testing.T) {
 		"durable_objects": {"bindings": [{"name": "ROOM", "class_name": "Room"}]}, "migrations": [{"tag": "1", "new_sqlite_classes": ["Room"]}],
 		"containers": [{"class_name": "Room", "image": "docker.io/acme/room:1.2", "max_instances": 5, "instance_type": "dev",
 			"rollout_step_percentage": 25, "rollout_kind": "full_manual", "rollout_active_grace_period": 300,
-			"constraints": {"regions": ["weur"], "tier": 1}, "wrangler_ssh": {"enabled": true, "port": 2222},
+			"constraints": {"regions": ["weur"], "tier": 1, "jurisdiction": "eu"}, "ssh": {"enabled": true, "port": 2222},
+			"scheduling_policy": "regional", "affinities": {"colocation": "datacenter", "hardware_generation": "highest-overall-performance"},
 			"authorized_keys": [{"name": "me", "public_key": "ssh-ed25519 A"}]}],
-		"env": {"prod": {"containers": [{"class_name": "Room", "image": "./Dockerfile", "instance_type": {"vcpu": 0.5, "memory_mib": 512, "disk_mb": 3000}}]}}}`)
+		"env": {"prod": {"containers": [{"class_name": "Room", "image": "./Dockerfile", "wrangler_ssh": {"enabled": true},
+			"scheduling_policy": "default", "instance_type": {"vcpu": 0.5, "memory_mib": 512, "disk_mb": 3000}}]}}}`)
 	have := text(t, stacks[0])
 	want := `  room:
     kind: cloudflare.Container
     props:
+      affinities:
+        colocation: datacenter
+        hardwareGeneration: highest-overall-performance
       authorizedKeys:
         - name: me
           publicKey: ssh-ed25519 A
@@ -257,6 +262,7 @@ func TestContainers(t *testing.T) {
       maxInstances: 5
       name: shop-room
       placement:
+        jurisdiction: eu
         regions:
           - WEUR
         tiers:
@@ -268,6 +274,7 @@ func TestContainers(t *testing.T) {
           - 50
           - 75
           - 100
+      schedulingPolicy: regional
       script: ${shop.name}
       ssh:
         port: 2222
@@ -277,7 +284,8 @@ func TestContainers(t *testing.T) {
 	}
 	prod := stacks[1].Resources[1].Props
 	push, _ := prod["push"].(map[string]any)
-	if prod["name"] != "shop-room-prod" || push["layout"] != from.Path("image.tar") || prod["image"] != nil || prod["resources"].(map[string]any)["memory"] != "512MiB" {
+	if prod["name"] != "shop-room-prod" || push["layout"] != from.Path("image.tar") || prod["image"] != nil || prod["ssh"] == nil ||
+		prod["schedulingPolicy"] != nil || prod["resources"].(map[string]any)["memory"] != "512MiB" {
 		t.Errorf("%v", prod)
 	}
 }

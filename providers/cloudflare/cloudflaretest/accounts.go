@@ -12,6 +12,7 @@ type zone struct {
 // accountHandlers are the operations of accounts and zones.
 var accountHandlers = map[string]handler{
 	"accounts.ListAccounts": listAccounts,
+	"accounts.GetAccount":   getAccount,
 	"zones.ListZones":       listZones,
 	"zones.GetZone":         onZone(func(w *world, _ request, z *zone) (any, *failure) { return w.shown(z), nil }),
 	"zones.CreateZone":      createZone,
@@ -32,6 +33,14 @@ func listAccounts(w *world, r request) (any, *failure) {
 		}
 	}
 	return paged(r, sorted(accounts), 20), nil
+}
+
+func getAccount(w *world, r request) (any, *failure) {
+	name, reached := w.accounts[r.path["account_id"]]
+	if !reached {
+		return nil, &failure{status: 403, code: 10000, message: "Authentication error"}
+	}
+	return object{"id": r.path["account_id"], "name": name, "type": "standard", "created_on": "2024-01-01T00:00:00Z"}, nil
 }
 
 func (w *world) shown(z *zone) object {

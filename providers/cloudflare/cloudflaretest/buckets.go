@@ -27,6 +27,7 @@ var bucketHandlers = map[string]handler{
 	"r2.ListBucketDomainManageds":      onBucket(func(_ *world, _ request, b *bucket) (any, *failure) { return b.managed(), nil }),
 	"r2.PutBucketDomainManaged":        onBucket(putManaged),
 	"r2.ListBucketDomainCustoms":       onBucket(listDomains),
+	"r2.GetBucketDomainCustom":         onBucket(getDomain),
 	"r2.CreateBucketDomainCustom":      onBucket(createDomain),
 	"r2.UpdateBucketDomainCustom":      onBucket(updateDomain),
 	"r2.DeleteBucketDomainCustom":      onBucket(deleteDomain),
@@ -36,6 +37,7 @@ var bucketHandlers = map[string]handler{
 	"r2.GetBucketLifecycle":            onBucket(func(_ *world, _ request, b *bucket) (any, *failure) { return b.lifecycle, nil }),
 	"r2.PutBucketLifecycle":            onBucket(func(_ *world, r request, b *bucket) (any, *failure) { b.lifecycle = r.body; return object{}, nil }),
 	"r2.ListBucketEventNotifications":  onBucket(listNotifications),
+	"r2.GetBucketEventNotification":    onBucket(getNotification),
 	"r2.PutBucketEventNotification":    onBucket(putNotification),
 	"r2.DeleteBucketEventNotification": onBucket(deleteNotification),
 	"r2.ListBucketObjects":             onBucket(listObjects),
@@ -134,12 +136,25 @@ func putManaged(_ *world, r request, b *bucket) (any, *failure) {
 func listDomains(w *world, _ request, b *bucket) (any, *failure) {
 	all := map[string]any{}
 	for name, d := range b.domains {
-		shown := maps.Clone(d)
-		shown["status"] = object{"ownership": "active", "ssl": "active"}
-		shown["zoneName"] = w.zone(d["zoneId"].(string)).name
-		all[name] = shown
+		all[name] = w.shownDomain(d)
 	}
 	return object{"domains": sorted(all)}, nil
+}
+
+// shownDomain is a domain of a bucket as reads show it.
+func (w *world) shownDomain(d object) object {
+	shown := maps.Clone(d)
+	shown["status"] = object{"ownership": "active", "ssl": "active"}
+	shown["zoneName"] = w.zone(d["zoneId"].(string)).name
+	return shown
+}
+
+func getDomain(w *world, r request, b *bucket) (any, *failure) {
+	d := b.domains[r.path["domain"]]
+	if d == nil {
+		return nil, &failure{status: 404, code: 10053, message: "The domain was not found."}
+	}
+	return w.shownDomain(d), nil
 }
 
 func createDomain(w *world, r request, b *bucket) (any, *failure) {
@@ -188,19 +203,42 @@ func getCORS(_ *world, _ request, b *bucket) (any, *failure) {
 	return b.cors, nil
 }
 
-func listNotifications(_ *world, _ request, b *bucket) (any, *failure) {
+func listNotifications(w *world, _ request, b *bucket) (any, *failure) {
 	if len(b.notifications) == 0 {
 		return nil, &failure{status: 404, code: 11015, message: "No event notification configuration found"}
 	}
 	all := map[string]any{}
 	for queue, rules := range b.notifications {
-		list := make([]any, len(rules))
-		for i, rule := range rules {
-			list[i] = rule
-		}
-		all[queue] = object{"queueId": queue, "queueName": "q", "rules": list}
+		all[queue] = object{"queueId": queue, "queueName": w.queueName(queue), "rules": listOf(rules)}
 	}
 	return object{"bucketName": b.name, "queues": sorted(all)}, nil
+}
+
+func getNotification(w *world, r request, b *bucket) (any, *failure) {
+	queue := r.path["queueId"]
+	rules := b.notifications[queue]
+	if rules == nil {
+		return nil, &failure{status: 404, code: 11011, message: "The event notification configuration does not exist"}
+	}
+	return object{"queue": queue, "queueName": w.queueName(queue), "rules": listOf(rules)}, nil
+}
+
+func listOf(objects []object) []any {
+	all := make([]any, len(objects))
+	for i, o := range objects {
+		all[i] = o
+	}
+	return all
+}
+
+// queueName is the name of a queue, "" of one that was deleted.
+func (w *world) queueName(id string) string {
+	for _, q := range w.queues {
+		if q.id == id {
+			return q.name
+		}
+	}
+	return ""
 }
 
 func putNotification(w *world, r request, b *bucket) (any, *failure) {

@@ -68,6 +68,20 @@ func (c *catalog) described(op *operation, path string) handler {
 	return nil
 }
 
+// isOfHandlers reports whether other operations on the objects of an operation have handlers: these keep the objects then, and what the
+// descriptions say alone knows none of them.
+func (c *catalog) isOfHandlers(op *operation, handlers map[string]handler) bool {
+	collection := strings.TrimSuffix(shapeOf(op.Path), "/{}")
+	for _, shape := range []string{collection, collection + "/{}"} {
+		for _, method := range []string{http.MethodGet, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete} {
+			if other := c.at(method, shape); other != nil && handlers[other.String()] != nil {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 // standsFor are operations at paths of their own which do something to an object that others read.
 var standsFor = map[string]func(c *catalog, op *operation, path string) handler{
 	// It makes one of the operations that a POST to the collection makes several of.
@@ -339,6 +353,25 @@ func changed(op *operation, old, body object) object {
 // alwaysThere are settings that a DELETE resets, and that can be read before they were set.
 var alwaysThere = map[string]bool{"/zones/{}/managed_headers": true} // https://developers.cloudflare.com/rules/transform/managed-transforms/
 
+// noneAs is what is answered about settings that were not set, where that is no refusal, and onAs what a setting has that was set beside what is
+// sent. The description of a file security.txt has an object or a text.
+var (
+	noneAs = map[string]any{
+		"/zones/{}/hold":                        object{"hold": false, "hold_after": nil, "include_subdomains": nil},
+		"/accounts/{}/r2/buckets/{}/sippy":      object{"enabled": false},
+		"/zones/{}/security-center/securitytxt": "",
+		"/accounts/{}/ai-gateway/billing/spending-limit": object{
+			"enabled": false, "config": object{"amount": nil, "duration": nil, "strategy": nil},
+		},
+	}
+	// heldIn is the property that what is sent is in, where an answer has it in an object.
+	heldIn = map[string]string{"/accounts/{}/ai-gateway/billing/spending-limit": "config"}
+	onAs   = map[string]object{
+		"/zones/{}/hold": {"hold": true}, "/accounts/{}/r2/buckets/{}/sippy": {"enabled": true},
+		"/accounts/{}/ai-gateway/billing/spending-limit": {"enabled": true},
+	}
+)
+
 func (s *shelves) setting(c *catalog, op *operation, path string, r request) wiretest.Answer {
 	if s.single == nil {
 		s.single = map[string]object{}
@@ -356,19 +389,31 @@ func (s *shelves) setting(c *catalog, op *operation, path string, r request) wir
 	}
 	switch op.Method {
 	case http.MethodGet:
+		if none, answered := noneAs[shape]; have == nil && answered {
+			return envelope(op, op.answer(), none, nil)
+		}
 		if have == nil {
 			return notThere()
 		}
 	case http.MethodDelete:
 		delete(s.single, path)
 	default:
+		if have == nil && op.Method == http.MethodPatch && noneAs[shape] != nil {
+			return notThere() // a change makes none
+		}
 		if have == nil {
-			have = object{}
+			have = maps.Clone(onAs[shape])
+			if have == nil {
+				have = object{}
+			}
 			s.fill(c, c.at(http.MethodGet, shape), op, have)
 		}
 		body := given(r)
 		if _, isList := r.body["body"].([]any); isList {
 			body = object{"items": r.body["body"]}
+		}
+		if name := heldIn[shape]; name != "" {
+			body = object{name: body}
 		}
 		have = changed(op, have, body)
 		s.fill(c, c.at(http.MethodGet, shape), op, have)
@@ -462,7 +507,7 @@ var dates = regexp.MustCompile(`(_at|_on|_time)$|^(created|modified|updated|veri
 
 // valueOf is a value that a schema allows, which is the server's own.
 func valueOf(schema any, defs object, name string, depth int) any {
-	if strings.HasPrefix(name, "deleted") {
+	if strings.HasPrefix(name, "deleted") || strings.HasPrefix(name, "revoked") {
 		return nil
 	}
 	all := alternatives(schema, defs)

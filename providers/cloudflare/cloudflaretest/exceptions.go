@@ -136,6 +136,7 @@ var sentByTerraform = map[string][]string{
 	"accounts.UpdateMember":                        {"account_id", "email", "status"},
 	"aisearch.CreateInstance":                      {"paused", "summarization"},
 	"aisearch.UpdateInstance":                      {"hybrid_search_enabled", "type"},
+	"r2.UpdateBucketDomainCustom":                  {"zoneId"},
 	"resource-sharing.UpdateResource":              {"resource_account_id", "resource_id", "resource_type"},
 	"resource-sharing.UpdateResourceSharing":       {"recipients", "resources"},
 	"zero-trust.UpdateAccessAiControlMcpServer":    {"auth_type", "hostname"},
@@ -189,7 +190,9 @@ func wranglerContainer(schema map[string]any) {
 		loosen(schema, "size_mb")
 		optional(schema, "size")
 	case has("tier"):
-		loosen(schema, "tiers", "regions", "cities")
+		loosen(schema, "tiers", "regions", "cities", "jurisdiction")
+	case has("colocation"):
+		loosen(schema, "hardware_generation")
 	case has("target_configuration"):
 		loosen(schema, "steps")
 		optional(schema, "step_percentage")

@@ -34,6 +34,10 @@ func TestHeldToAccount(t *testing.T) {
 		{name: "a query that is not known", method: http.MethodGet, path: spaces + "?limit=1", want: "no such query parameter: limit"},
 		{name: "no operation", method: http.MethodPatch, path: spaces, want: "is no operation"},
 		{name: "an operation that is not done here", method: http.MethodGet, path: "/accounts/ACCOUNT/r2/metrics", want: "is not done here"},
+		{ // else it would be kept apart from what these show
+			name: "an operation on objects of which others are done by hand", method: http.MethodPut, path: "/accounts/ACCOUNT",
+			body: object{"name": "another"}, want: "accounts.UpdateAccount is not done here",
+		},
 		{
 			name: "an answer of another shape", method: http.MethodGet, path: spaces, want: "answer of kv.ListNamespaces",
 			before: func(s *Server) {

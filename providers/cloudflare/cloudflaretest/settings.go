@@ -44,7 +44,12 @@ func patchSettings(w *world, r request, k *worker) (any, *failure) {
 	v.settings = maps.Clone(v.settings)
 	changed := false
 	for _, name := range versioned {
-		if value, given := sent[name]; given {
+		switch value, given := sent[name]; {
+		case !given:
+		case value == nil: // it is as it is where an upload does not name it
+			changed = true
+			delete(v.settings, name)
+		default:
 			v.settings[name], changed = value, true
 		}
 	}

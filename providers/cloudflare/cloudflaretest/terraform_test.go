@@ -212,6 +212,7 @@ var own = map[string][]string{
 var ownImported = map[string][]string{
 	"cloudflare_load_balancer_monitor_group": {"members"}, "cloudflare_load_balancer_pool": {"origins"}, "cloudflare_snippet_rules": {"rules"},
 	"cloudflare_magic_transit_connector": {"device"}, "cloudflare_pipeline_sink": {"config"}, "cloudflare_web_analytics_site": {"host"}, "cloudflare_workers_for_platforms_dispatch_namespace": {"name"}, "cloudflare_zero_trust_dlp_custom_profile": {"entries"},
+	"cloudflare_zone_hold": {"include_subdomains"}, // true is answered, and the provider does not read it
 }
 
 // notImported are types that the provider imports no object of, with the reason.

@@ -174,7 +174,7 @@ func (w *world) answer(r *http.Request, c wiretest.Call) wiretest.Answer {
 		return refused(f)
 	}
 	do := w.handlers[op.String()]
-	if do == nil {
+	if do == nil && !w.catalog.of(op).isOfHandlers(op, w.handlers) {
 		do = w.catalog.of(op).described(op, path)
 	}
 	if do == nil {

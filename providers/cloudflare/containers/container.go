@@ -21,7 +21,7 @@ var containerTable = kind.TableOf[ContainerProps](codecs()...)
 var containerKind = &kind.Kind[ContainerProps, liveContainer, Container]{
 	Type: containerType,
 	Doc: "A container of Cloudflare: an image that runs for each object of a class of Durable Objects, beside it. Environment and " +
-		"command of its instances are the class's business, and are not managed, and neither are images that are pushed and used no more. " +
+		"entrypoint of its instances are what the class starts them with, and are not managed, and neither are images that are pushed and used no more. " +
 		"It has no tags, so that the name proves ownership.",
 
 	Observe:    observeContainer,
@@ -168,7 +168,9 @@ func compareContainer(d *kind.Diff[liveContainer], want ContainerProps, live liv
 }
 
 // ofInstances are the props that instances are made with.
-var ofInstances = []tree.Path{"image", "instanceType", "resources", "placement", "logs", "ssh", "authorizedKeys", "trustedUserCaKeys"}
+var ofInstances = []tree.Path{
+	"image", "instanceType", "resources", "placement", "schedulingPolicy", "affinities", "logs", "ssh", "authorizedKeys", "trustedUserCaKeys",
+}
 
 // change makes an application what is wanted, and its running instances too where they are to be changed.
 func change(want ContainerProps, instances bool) *kind.Operation[liveContainer] {

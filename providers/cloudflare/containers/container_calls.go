@@ -51,12 +51,38 @@ func (l liveContainer) digest() string {
 		}
 		lists = append(lists, tiers, slices.Clone(at.Regions), slices.Clone(at.Cities))
 	}
+	all := []any{h.Image, h.InstanceType, h.Resources, h.Logs, h.SSH}
 	for _, list := range lists {
 		slices.Sort(list)
 	}
-	text, _ := json.Marshal([]any{h.Image, h.InstanceType, h.Resources, h.Logs, h.SSH, lists}) // always can
+	all = append(all, lists)
+	if more := h.scheduling(); len(more) > 0 { // the digests of older states have none
+		all = append(all, more)
+	}
+	text, _ := json.Marshal(all) // always can
 	sum := sha256.Sum256(text)
 	return hex.EncodeToString(sum[:6])
+}
+
+// scheduling is what is set of how machines are chosen and differs from the default, beside tiers, regions and cities.
+func (p ContainerProps) scheduling() map[string]string {
+	set := map[string]string{}
+	add := func(name string, value *string) {
+		if value != nil {
+			set[name] = *value
+		}
+	}
+	if p.SchedulingPolicy != nil && *p.SchedulingPolicy != "default" {
+		add("policy", p.SchedulingPolicy)
+	}
+	if p.Placement != nil {
+		add("jurisdiction", p.Placement.Jurisdiction)
+	}
+	if p.Affinities != nil {
+		add("colocation", p.Affinities.Colocation)
+		add("hardware", p.Affinities.HardwareGeneration)
+	}
+	return set
 }
 
 // application is one as an answer shows it.
@@ -326,6 +352,9 @@ func bodyOf(want, have ContainerProps) (kind.Document, error) {
 		configuration["trusted_user_ca_keys"] = []any{}
 	}
 	doc := kind.Document{"configuration": configuration, "constraints": map[string]any{}}
+	if have.Affinities != nil {
+		doc["affinities"] = map[string]any{}
+	}
 	if err := containerTable.Created(want, doc); err != nil {
 		return nil, err
 	}
@@ -411,7 +440,7 @@ func createContainer(ctx context.Context, s containerSite) (Container, error) {
 	if err != nil {
 		return Container{}, err
 	}
-	body["name"], body["scheduling_policy"], body["instances"] = s.Name, "default", 0
+	body["name"], body["instances"] = s.Name, 0
 	body["durable_objects"] = kind.Document{"namespace_id": of}
 	var made application
 	err = cloudflare.Send(ctx, s.Cloud, http.MethodPost, pathOf(s.Location, ""), body, &made)

@@ -36,6 +36,10 @@ type ContainerProps struct {
 	MaxInstances *int `prop:"min=1,default=20" wire:"max_instances"`
 	// Placement says where instances run. Default: anywhere in Cloudflare's tiers 1 and 2.
 	Placement *Placement `prop:"each" wire:"constraints"`
+	// SchedulingPolicy says how Cloudflare chooses machines for instances.
+	SchedulingPolicy *string `prop:"enum=default|moon|regional,default=default" wire:"scheduling_policy,call=CreateContainerApplicationRollout"`
+	// Affinities say which machines are preferred. Default: none is.
+	Affinities *Affinities `prop:"each" wire:"affinities"`
 	// Logs keeps what instances print. Cloudflare shows it with the logs of the Worker.
 	Logs bool `prop:"default=false" wire:"configuration.observability.logs.enabled,call=CreateContainerApplicationRollout"`
 	// SSH lets those who may change the container into its instances by `wrangler containers ssh`. Default: nobody is let in.
@@ -89,6 +93,16 @@ type Placement struct {
 	Regions []string `prop:"set,enum=AFR|APAC|EEUR|ENAM|WNAM|ME|OC|SAM|WEUR" wire:"regions,call=CreateContainerApplicationRollout"`
 	// Cities, in lower case. The order does not count. Default: all.
 	Cities []string `prop:"set" wire:"cities,call=CreateContainerApplicationRollout"`
+	// Jurisdiction is the boundary of law that instances stay inside of: eu or fedramp. Default: none.
+	Jurisdiction *string `prop:"enum=eu|fedramp" wire:"jurisdiction,call=CreateContainerApplicationRollout"`
+}
+
+// Affinities say which machines are preferred.
+type Affinities struct {
+	// Colocation datacenter keeps instances in one data centre. Default: none.
+	Colocation *string `prop:"enum=datacenter" wire:"colocation,call=CreateContainerApplicationRollout"`
+	// HardwareGeneration highest-overall-performance prefers the fastest machines. Default: none.
+	HardwareGeneration *string `prop:"enum=highest-overall-performance" wire:"hardware_generation,call=CreateContainerApplicationRollout"`
 }
 
 // SSH lets people into instances.

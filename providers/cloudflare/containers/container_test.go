@@ -80,6 +80,9 @@ func objects(t kindtest.T, s *cloudflaretest.Server) []any {
 				delete(a["configuration"].(obj), name)
 			}
 		}
+		if reflect.DeepEqual(a["affinities"], obj{}) {
+			delete(a, "affinities")
+		}
 		out = append(out, a)
 	}
 	return out
@@ -116,7 +119,9 @@ func TestContainer(t *testing.T) {
 				"script": "shop", "class": "Room", "image": "docker.io/acme/shop:1.5", "instanceType": "standard-2", "maxInstances": int64(1), "logs": true,
 				"ssh": obj{"port": int64(2222)}, "authorizedKeys": list{obj{"name": "laptop", "publicKey": "ssh-ed25519 AAAA"}, obj{"name": "desk", "publicKey": "ssh-ed25519 CCCC"}}, "gracePeriod": "5m",
 				"trustedUserCaKeys": list{obj{"name": "acme", "publicKey": "ssh-ed25519 BBBB"}, obj{"name": "a", "publicKey": "ssh-ed25519 DDDD"}},
-				"placement":         obj{"tiers": list{int64(3), int64(2)}, "regions": list{"ENAM", "WEUR"}, "cities": list{"muc", "ber"}},
+				"placement":         obj{"tiers": list{int64(3), int64(2)}, "regions": list{"ENAM", "WEUR"}, "cities": list{"muc", "ber"}, "jurisdiction": "eu"},
+				"schedulingPolicy":  "regional",
+				"affinities":        obj{"colocation": "datacenter", "hardwareGeneration": "highest-overall-performance"},
 				"rollout":           obj{"mode": "manual", "steps": list{int64(50), int64(100)}},
 			}},
 			{Name: "resources", Props: obj{
@@ -197,7 +202,20 @@ func written(p ContainerProps) obj {
 	if p.Placement.Cities != nil {
 		at["cities"] = p.Placement.Cities
 	}
+	if p.Placement.Jurisdiction != nil {
+		at["jurisdiction"] = *p.Placement.Jurisdiction
+	}
+	affinities := obj{}
+	if like := p.Affinities; like != nil {
+		if like.Colocation != nil {
+			affinities["colocation"] = *like.Colocation
+		}
+		if like.HardwareGeneration != nil {
+			affinities["hardware_generation"] = *like.HardwareGeneration
+		}
+	}
 	return obj{
+		"scheduling_policy": *cmp.Or(p.SchedulingPolicy, new("default")), "affinities": affinities,
 		"configuration": configuration, "constraints": at, "max_instances": *cmp.Or(p.MaxInstances, new(20)), "rollout_active_grace_period": cmp.Or(p.GracePeriod, new(time.Duration(0))).Seconds(),
 	}
 }

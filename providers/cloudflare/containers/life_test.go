@@ -229,7 +229,9 @@ func TestGolden(t *testing.T) {
 	l.to(room(obj{
 		"instanceType": "basic", "maxInstances": int64(5), "logs": true, "gracePeriod": "5m", "ssh": obj{"port": int64(2222)},
 		"authorizedKeys":    list{obj{"name": "me", "publicKey": "ssh-ed25519 A"}},
-		"trustedUserCaKeys": list{obj{"name": "acme", "publicKey": "ssh-ed25519 B"}}, "placement": obj{"regions": list{"WEUR"}, "cities": list{"ber"}},
+		"trustedUserCaKeys": list{obj{"name": "acme", "publicKey": "ssh-ed25519 B"}},
+		"placement":         obj{"regions": list{"WEUR"}, "cities": list{"ber"}, "jurisdiction": "eu"}, "schedulingPolicy": "regional",
+		"affinities": obj{"colocation": "datacenter", "hardwareGeneration": "highest-overall-performance"},
 	}))
 	configuration := obj{
 		"image": "docker.io/acme/shop:1", "instance_type": "basic", "observability": obj{"logs": obj{"enabled": true}},
@@ -238,8 +240,9 @@ func TestGolden(t *testing.T) {
 	}
 	all := cloudflaretest.At{Method: "POST", Path: "/accounts/A/containers/applications"}
 	cloudflaretest.Body(t, sent("CreateContainerApplication"), obj{
-		"name": "shop-test-orders", "scheduling_policy": "default", "instances": 0, "max_instances": 5, "rollout_active_grace_period": 300,
-		"configuration": configuration, "constraints": obj{"tiers": list{1, 2}, "regions": list{"WEUR"}, "cities": list{"ber"}},
+		"name": "shop-test-orders", "scheduling_policy": "regional", "instances": 0, "max_instances": 5, "rollout_active_grace_period": 300,
+		"configuration": configuration, "constraints": obj{"tiers": list{1, 2}, "regions": list{"WEUR"}, "cities": list{"ber"}, "jurisdiction": "eu"},
+		"affinities":      obj{"colocation": "datacenter", "hardware_generation": "highest-overall-performance"},
 		"durable_objects": obj{"namespace_id": namespace},
 	}, all)
 	l.to(room(obj{"resources": obj{"vcpu": 0.5, "memory": "1GiB", "disk": "3GB"}, "maxInstances": int64(1)}))
@@ -249,6 +252,7 @@ func TestGolden(t *testing.T) {
 	}
 	cloudflaretest.Body(t, sent("UpdateContainerApplication"), obj{
 		"max_instances": 1, "rollout_active_grace_period": 0, "configuration": configuration, "constraints": obj{"tiers": list{1, 2}},
+		"scheduling_policy": "default", "affinities": obj{},
 	}, cloudflaretest.At{Method: "PATCH", Path: "/accounts/A/containers/applications/I"})
 	cloudflaretest.Body(t, sent("CreateContainerApplicationRollout"), obj{
 		"description": "Progressive update", "strategy": "rolling", "kind": "full_auto", "target_configuration": configuration,

@@ -20,6 +20,7 @@ func TestLocalContainer(t *testing.T) {
 			{Name: "all", Props: map[string]any{
 				"name": "room", "script": "shop", "class": "Room", "image": "shop:2", "instanceType": "basic", "maxInstances": int64(3), "logs": true,
 				"ssh": map[string]any{"port": int64(22)}, "gracePeriod": "5m", "placement": map[string]any{"regions": []any{"WEUR"}}, "rollout": map[string]any{"mode": "none"},
+				"schedulingPolicy": "moon", "affinities": map[string]any{"colocation": "datacenter"},
 				"authorizedKeys": []any{map[string]any{"publicKey": "ssh-ed25519 A"}}, "trustedUserCaKeys": []any{map[string]any{"publicKey": "ssh-ed25519 B"}},
 			}},
 			{Name: "pushed", Props: map[string]any{

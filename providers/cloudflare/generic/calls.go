@@ -132,6 +132,10 @@ func one(op *schema.Operation, answer any) (object, error) {
 		}
 	case nil:
 		return nil, nil
+	case string:
+		if v == "" { // as nothing is answered where an object or a text is described
+			return nil, nil
+		}
 	}
 	return nil, fmt.Errorf("%s: %w", op.Name, errForm)
 }
@@ -146,7 +150,7 @@ func (c calls) get(ctx context.Context, cloud contract.Cloud, at address) (objec
 	switch {
 	case err != nil:
 		return nil, err
-	case have == nil, have["deleted_at"] != nil && have["deleted_at"] != "":
+	case have == nil, c.isGone(have):
 		return nil, fmt.Errorf("%w: %s is deleted", reconcile.ErrAbsent, c.Name)
 	case c.Token == nil:
 		return c.within(at, have), nil
@@ -159,6 +163,24 @@ func (c calls) get(ctx context.Context, cloud contract.Cloud, at address) (objec
 		return nil, absent(err)
 	}
 	return c.within(at, have), nil
+}
+
+// isGone reports that an answer is about no object: the API shows some of them after their deletion, and says of some settings that they
+// are off.
+func (c calls) isGone(have object) bool {
+	if textAt(have, "deleted_at") != "" || textAt(have, "revoked_at") != "" {
+		return true
+	}
+	word := textAt(have, "status")
+	if status := c.Answer.Properties["status"]; status != nil && (word == "deleted" || word == "revoked") && slices.Contains(status.Enum, word) {
+		return true
+	}
+	for name, off := range c.Off {
+		if is := have[name]; is != off && !(off == nil && is == "") {
+			return false
+		}
+	}
+	return len(c.Off) > 0
 }
 
 // isMissing reports that the API has no object at a path. The codes for that differ from product to product, and few are
@@ -176,6 +198,11 @@ func (c calls) within(at address, have object) object {
 	for _, name := range c.PathAttrs() {
 		if part := textAt(at.parts, name); part != "" && (name != c.ID || textAt(have, name) == "") {
 			have[name] = part
+		}
+	}
+	for name, n := range c.Root.Properties { // some are described as text and shown so, and given as true and false
+		if text := have[name]; n.Types == "b" && (text == "true" || text == "false") {
+			have[name] = text == "true"
 		}
 	}
 	return have
@@ -213,7 +240,7 @@ func (c calls) list(ctx context.Context, cloud contract.Cloud, at address) iter.
 				return
 			}
 			for _, e := range found {
-				if have, ok := e.(object); ok && (have["deleted_at"] == nil || have["deleted_at"] == "") && !yield(c.within(at, have), nil) {
+				if have, ok := e.(object); ok && !c.isGone(have) && !yield(c.within(at, have), nil) {
 					return
 				}
 			}

@@ -316,7 +316,11 @@ func (k *kind) createSetting(ctx context.Context, s site, at address) (object, e
 		return nil, err
 	}
 	if have == nil && k.Create != nil {
-		_, err := send(ctx, s.Cloud, k.Create, k.path(at), wrapped(k.Create, k.desired(s.Want, "", s.Owner)))
+		body := k.desired(s.Want, "", s.Owner)
+		for _, later := range k.LaterOnly {
+			delete(body, string(later))
+		}
+		_, err := send(ctx, s.Cloud, k.Create, k.path(at), wrapped(k.Create, body))
 		return made, err
 	}
 	return made, k.set(ctx, s, at, k.desired(s.Want, "", s.Owner), have)

@@ -13,6 +13,7 @@ import (
 	"github.com/athanor-dev/athanor/providers/cloudflare/generic/schema"
 	"github.com/athanor-dev/athanor/providers/kindtest"
 	"github.com/athanor-dev/athanor/reconcile/tree"
+	"github.com/athanor-dev/athanor/statestore/proctest"
 )
 
 var conform = flag.String("conform", "^$", "a regular expression of types to take through the whole conformance suite")
@@ -23,11 +24,11 @@ var conform = flag.String("conform", "^$", "a regular expression of types to tak
 //go:embed testdata/excused.txt
 var excused string
 
-// often is which of the types are tried where none is asked for: one of so many.
+// often is which of the types are tried in every go test: one of so many.
 const often = 12
 
 // TestConformance runs the conformance suite over a type with a name, over one with an owner tag, over two with
-// something that only an update takes and no answer shows, and over some of all others.
+// something that only an update takes and no answer shows, and over some of all others; every night over all others.
 // With -conform it runs over all that match, also those that are excused.
 func TestConformance(t *testing.T) {
 	for _, name := range []string{"cloudflare.turnstile.Widget", "cloudflare.zerotrust.TunnelRoute"} {
@@ -55,7 +56,7 @@ func TestConformance(t *testing.T) {
 			continue
 		}
 		fit++
-		if asked && wanted.MatchString(name) || !asked && fit%often == 0 {
+		if asked && wanted.MatchString(name) || !asked && proctest.Played(fit, often) {
 			t.Run(name, func(t *testing.T) { kindtest.Run(t, conforming(t, name).suite(t)) })
 		}
 	}
@@ -86,6 +87,9 @@ func conforming(t *testing.T, name string) suite {
 	}
 	if k.Shape == schema.Named && k.Root.Properties[k.ID] != nil && k.NameProp != k.ID {
 		s.base[k.ID], full[k.ID], s.other[k.ID] = "first", "first", "first"
+	}
+	for _, known := range k.Known {
+		full[known] = "sample-" + known
 	}
 	l := begin(t, s)
 	shown := l.settle(s.base).Attrs

@@ -34,7 +34,7 @@ func TestEvery(t *testing.T) {
 
 func life(t *testing.T, s suite) {
 	l := begin(t, s)
-	first := l.settle(l.suite.Base)
+	first := l.created()
 	l.found(first)
 	full := l.suite.Variants[0].Props
 	if len(l.look(full).Replaces()) > 0 {
@@ -43,8 +43,9 @@ func life(t *testing.T, s suite) {
 	}
 	l.settle(full)
 	if s.other != nil {
-		l.without(l.eachProp(full, s.other))
+		full = l.without(l.eachProp(full, s.other))
 	}
+	l.gone(full)
 	l.deleted()
 }
 
@@ -53,21 +54,24 @@ const patience = 2 * time.Minute
 
 // living is one resource of a type on a server of its own.
 type living struct {
-	t     *testing.T
-	suite kindtest.Suite
-	edits edits
-	kind  *kind
-	world kindtest.World
-	place reconcile.Place
-	job   *reconcile.Job
+	t      *testing.T
+	suite  kindtest.Suite
+	edits  edits
+	kind   *kind
+	world  kindtest.World
+	server *cloudflaretest.Server
+	place  reconcile.Place
+	job    *reconcile.Job
 }
 
 func begin(t *testing.T, s suite) *living {
 	t.Helper()
 	l := &living{t: t, kind: kindOf(t, s.typ)}
-	l.suite, l.edits = s.withEdit(t)
+	worlds := cloudflaretest.Worlds{}
+	l.suite, l.edits = s.withWorlds(t, worlds)
 	l.world = l.suite.World(t)
 	var err error
+	l.server = worlds.Of(l.world)
 	if l.place, err = l.world.Cloud.Place(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -118,6 +122,24 @@ func (l *living) settle(props obj) reconcile.Outcome {
 	l.job.ID, l.job.Last, l.job.Had, l.job.Written, l.job.Nonce = out.Identity, out.Attrs, props, out.Written, ""
 	if look := l.look(props); look.Absent || len(look.Steps) > 0 {
 		l.t.Fatalf("%v observed again: %v", props, look.Steps)
+	}
+	return out
+}
+
+// created creates the object: what a server has from the beginning is none where the API can create one, whatever it answers about it.
+func (l *living) created() reconcile.Outcome {
+	l.t.Helper()
+	if l.kind.Create != nil {
+		if look := l.look(l.suite.Base); !look.Absent {
+			l.t.Errorf("before it is created it is read as %v", look.Attrs)
+		}
+	}
+	l.server.Reset()
+	out := l.settle(l.suite.Base)
+	wrote := l.server.Wrote()
+	if create := l.kind.Create; create != nil && !slices.Contains(wrote, create.Name) &&
+		!slices.Contains(wrote, strings.Replace(create.Name, "ForAccount", "ForZone", 1)) {
+		l.t.Errorf("it is not created by %s: %v", create.Name, wrote)
 	}
 	return out
 }
@@ -215,7 +237,7 @@ func (l *living) eachProp(from, other obj) (props obj) {
 }
 
 // without stops to declare all that may be left out and changes in place. The object has no value of these any more.
-func (l *living) without(props obj) {
+func (l *living) without(props obj) obj {
 	less := maps.Clone(props)
 	for name := range props {
 		p := tree.Path("").Key(name)
@@ -229,6 +251,36 @@ func (l *living) without(props obj) {
 		}
 	}
 	l.settle(less)
+	return less
+}
+
+// gone gives the object each of the values by which the description lets an answer say that it was deleted: it is no object then.
+func (l *living) gone(props obj) {
+	l.t.Helper()
+	deleted := map[string][]any{}
+	for name, n := range l.kind.Answer.Properties {
+		switch {
+		case l.kind.Shape == schema.Setting || l.kind.Root.Properties[name] != nil:
+		case name == "deleted_at" || name == "revoked_at":
+			deleted[name] = []any{"2026-01-31T00:00:00Z"}
+		case name == "status":
+			for _, word := range n.Enum {
+				if word == "deleted" || word == "revoked" {
+					deleted[name] = append(deleted[name], word)
+				}
+			}
+		}
+	}
+	for name, words := range deleted {
+		before := l.job.Last[name]
+		for _, word := range words {
+			l.edits(l.world, textAt(l.job.Last, l.kind.ID), name, word)
+			if look := l.look(props); !look.Absent {
+				l.t.Errorf("its %s is %v, and it is read as an object", name, word)
+			}
+		}
+		l.edits(l.world, textAt(l.job.Last, l.kind.ID), name, before)
+	}
 }
 
 // fixedInside reports whether something inside of a property can only be given at creation.

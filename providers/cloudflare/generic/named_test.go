@@ -276,6 +276,46 @@ func TestTunnelToken(t *testing.T) {
 	}
 }
 
+// TestHold: a zone always answers about its hold, and has none while it says so. One that is released until a date is there, and what is described as
+// text is read as true or false.
+func TestHold(t *testing.T) {
+	whole, err := Kind("cloudflare.zones.Hold")
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := cloudflaretest.Start(t)
+	server.AddZone(server.Account, zoneName)
+	props := obj{"zone": zoneName, "include_subdomains": true}
+	if look, err := whole.Look(t.Context(), server.Job(t, whole, props, nil)); err != nil || !look.Absent {
+		t.Errorf("before there is one it is read as %v (%v)", look.Attrs, err)
+	}
+	out := server.Settled(t, whole, props, nil)
+	if have := server.Wrote(); !slices.Equal(have, []string{"Zones.CreateHold", "Zones.PatchHold"}) {
+		t.Errorf("wrote %v", have)
+	}
+	path := "/zones/" + textAt(out.Attrs, schema.ZoneID) + "/hold"
+	look := func() reconcile.Look {
+		look, err := whole.Look(t.Context(), server.Job(t, whole, props, &out))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return look
+	}
+	server.EditObject(t, path, "", "include_subdomains", "true")
+	if l := look(); l.Absent || len(l.Steps) > 0 {
+		t.Errorf("shown as text, it differs: %v, absent %t", l.Steps, l.Absent)
+	}
+	server.EditObject(t, path, "", "hold", false)
+	server.EditObject(t, path, "", "hold_after", "2030-01-31T00:00:00Z")
+	if l := look(); l.Absent || len(l.Steps) > 0 {
+		t.Errorf("released until a date, it differs: %v, absent %t", l.Steps, l.Absent)
+	}
+	server.EditObject(t, path, "", "hold_after", nil)
+	if l := look(); !l.Absent {
+		t.Error("somebody has released it, and it is read as there")
+	}
+}
+
 // TestForwarding: the status of a redirect is a number, as Cloudflare's own clients send it, although the description has it as text.
 func TestForwarding(t *testing.T) {
 	whole, err := Kind("cloudflare.pagerules.Rule")

@@ -79,8 +79,12 @@ type edits func(w kindtest.World, id, name string, value any)
 // withEdit is the suite, and what writes any property behind the kind's back.
 func (s suite) withEdit(t *testing.T) (kindtest.Suite, edits) {
 	t.Helper()
+	return s.withWorlds(t, cloudflaretest.Worlds{})
+}
+
+func (s suite) withWorlds(t *testing.T, worlds cloudflaretest.Worlds) (kindtest.Suite, edits) {
+	t.Helper()
 	k := kindOf(t, s.typ)
-	worlds := cloudflaretest.Worlds{}
 	zones := map[*cloudflaretest.Server]string{}
 	whole, err := Kind(s.typ)
 	if err != nil {
@@ -97,6 +101,9 @@ func (s suite) withEdit(t *testing.T) (kindtest.Suite, edits) {
 	}
 	if out.Steady == nil {
 		out.Steady = map[tree.Path]string{}
+	}
+	if out.Silent == nil {
+		out.Silent = map[tree.Path]string{}
 	}
 	make := worlds.Make(func(t kindtest.T, server *cloudflaretest.Server) {
 		if slices.Contains(k.Parents(), schema.Zone) {
@@ -135,6 +142,10 @@ func (s suite) withEdit(t *testing.T) (kindtest.Suite, edits) {
 	}
 	for _, p := range slices.Concat(k.WriteOnly, k.Hidden) {
 		out.Unreadable[p] = onlyWritten
+	}
+	for _, name := range k.Known {
+		p := tree.Path("").Key(name)
+		out.Silent[p], out.Steady[p] = "it says what an object has that is taken over", "only the call that creates shows it"
 	}
 	for _, name := range k.OnceShown {
 		out.Unreadable[tree.Path("").Key(name)] = "only the call that creates shows it"

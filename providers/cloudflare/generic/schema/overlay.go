@@ -31,6 +31,9 @@ type Overlay struct {
 	Ready *Ready
 	// Token reads the token that a connector of the object runs with, at "/token" below the object's path. Nil: it has none.
 	Token *Operation
+	// Off are properties with their values, all of which an answer has when there is no such object; nil stands for null too. Default: none,
+	// the API refuses to read what is not there, or answers nothing.
+	Off map[string]any
 	// Note is a sentence for the documentation. Page is where Cloudflare documents the type.
 	Note, Page string
 }

@@ -123,9 +123,12 @@ var overlays = map[string]Overlay{
 	"cloudflare.zerotrust.TunnelConfiguration": {
 		Note: "It is for tunnels whose config_src is cloudflare.", Page: docs + "cloudflare-one/connections/connect-networks/",
 	},
-	"cloudflare.zerotrust.TunnelRoute":    {TagMost: 100, Page: docs + "cloudflare-one/connections/connect-networks/private-net/"},
-	"cloudflare.zerotrust.HostnameRoute":  {TagMost: 100},
-	"cloudflare.zerotrust.WarpConnector":  {Token: tokenBy("ZeroTrust.GetTunnelWarpConnectorToken")},
+	"cloudflare.zerotrust.TunnelRoute":   {TagMost: 100, Page: docs + "cloudflare-one/connections/connect-networks/private-net/"},
+	"cloudflare.zerotrust.HostnameRoute": {TagMost: 100},
+	"cloudflare.zerotrust.WarpConnector": {Token: tokenBy("ZeroTrust.GetTunnelWarpConnectorToken")},
+	"cloudflare.zones.Hold": {
+		Off: map[string]any{"hold": false, "hold_after": nil}, Page: docs + "fundamentals/account/account-security/zone-holds/",
+	},
 	"cloudflare.zerotrust.VirtualNetwork": {TagMost: 256, Page: docs + "cloudflare-one/connections/connect-networks/private-net/"},
 }
 

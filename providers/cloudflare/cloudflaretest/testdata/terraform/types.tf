@@ -1222,3 +1222,54 @@ resource "cloudflare_zero_trust_risk_behavior" "it" {
   account_id = var.account
   behaviors  = { imp_travel = { enabled = true, risk_level = var.edited ? "low" : "high" } }
 }
+
+resource "cloudflare_r2_custom_domain" "it" {
+  account_id  = var.account
+  bucket_name = cloudflare_r2_bucket.it.name
+  domain      = "cdn.shop.example"
+  zone_id     = var.zone
+  enabled     = true
+  min_tls     = var.edited ? "1.3" : "1.2"
+}
+
+resource "cloudflare_r2_bucket_event_notification" "it" {
+  account_id  = var.account
+  bucket_name = cloudflare_r2_bucket.it.name
+  queue_id    = cloudflare_queue.it.id
+  rules = [{
+    actions     = ["PutObject"]
+    description = "what is new"
+    prefix      = var.edited ? "new/" : "in/"
+  }]
+}
+
+resource "cloudflare_account_token" "it" {
+  account_id = var.account
+  name       = var.edited ? "deployer" : "deploy"
+  policies = [{
+    effect            = "allow"
+    permission_groups = [{ id = "00000000000000000000000000000001" }]
+    resources         = jsonencode({ "com.cloudflare.api.account.${var.account}" = "*" })
+  }]
+}
+
+resource "cloudflare_api_token" "it" {
+  name = var.edited ? "mine again" : "mine"
+  policies = [{
+    effect            = "allow"
+    permission_groups = [{ id = "00000000000000000000000000000001" }]
+    resources         = jsonencode({ "com.cloudflare.api.account.${var.account}" = "*" })
+  }]
+}
+
+resource "cloudflare_worker_version" "it" {
+  account_id         = var.account
+  worker_id          = cloudflare_worker.it.id
+  main_module        = "index.js"
+  compatibility_date = var.edited ? "2026-02-28" : "2026-01-31"
+  modules = [{
+    name           = "index.js"
+    content_type   = "application/javascript+module"
+    content_base64 = base64encode("export default { fetch: () => new Response('it') }")
+  }]
+}

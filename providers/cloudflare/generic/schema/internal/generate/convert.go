@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"maps"
 	"regexp"
 	"slices"
@@ -124,6 +125,9 @@ func (c *calls) typeOf(eitherScope bool) *schema.Type {
 	}
 	t.Read, t.Update, t.Patch, t.Delete = operation(c.read), operation(c.update), operation(c.patch), operation(c.remove)
 	t.Answer = answered(c.read)
+	if t.Shape == schema.Setting {
+		t.Answer = opening(t.Read, t.Answer, body(cmp.Or(c.create, c.update, c.patch)))
+	}
 	t.List = listing(c.list, t.Answer)
 	create := c.update
 	if create == nil {
@@ -176,7 +180,7 @@ func isTime(name string) bool {
 // changed is the shape of what can be changed. An operation that takes other fields than the creation is none of
 // change.
 func (c *calls) changed(t *schema.Type, given *schema.Node) *schema.Node {
-	if t.Shape != schema.Collection {
+	if t.Shape != schema.Collection && (t.Shape != schema.Setting || c.create == nil) {
 		return nil
 	}
 	var all []*schema.Node
@@ -194,7 +198,7 @@ func (c *calls) changed(t *schema.Type, given *schema.Node) *schema.Node {
 				same++
 			}
 		}
-		if len(shape.Properties) == 0 || same == 0 || o.op == &t.Update && same*2 < len(given.Properties) && c.patch != nil {
+		if len(shape.Properties) == 0 || same == 0 && (t.Shape != schema.Setting || len(given.Properties) > 0) || o.op == &t.Update && same*2 < len(given.Properties) && c.patch != nil {
 			*o.op = nil
 			continue
 		}
@@ -344,7 +348,7 @@ func answered(o *described) *schema.Node {
 		}
 		return &schema.Node{Types: "o", Properties: map[string]*schema.Node{schema.Items: n}}
 	}
-	if n.Types != "o" {
+	if n.Types != "o" && (n.Types == "" || n.Properties == nil) {
 		return &schema.Node{Types: "o"}
 	}
 	return n
@@ -466,6 +470,28 @@ func reach(op *schema.Operation, answer *schema.Node, id string) *schema.Node {
 			inner = inner.Items
 		}
 		if inner.Properties != nil && (id == "" && len(answer.Properties) == 1 || id != "" && inner.Properties[id] != nil) {
+			op.Inside = strings.TrimPrefix(op.Inside+"."+name, ".")
+			return inner
+		}
+	}
+	return answer
+}
+
+// opening goes into an answer about a setting that has all that is given in an object of it, and nothing of that beside it.
+func opening(op *schema.Operation, answer, given *schema.Node) *schema.Node {
+	has := func(n *schema.Node, all bool) bool {
+		for name := range given.Properties {
+			if there := n.Properties[name] != nil; there != all {
+				return !all
+			}
+		}
+		return all
+	}
+	if len(given.Properties) == 0 || has(answer, false) {
+		return answer
+	}
+	for _, name := range slices.Sorted(maps.Keys(answer.Properties)) {
+		if inner := answer.Properties[name]; inner.Types == "o" && has(inner, true) {
 			op.Inside = strings.TrimPrefix(op.Inside+"."+name, ".")
 			return inner
 		}
