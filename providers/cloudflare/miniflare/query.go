@@ -26,14 +26,14 @@ const askerCode = `export default {
   },
 }`
 
-// asker is that Worker, bound to each database by its id.
+// asker is that Worker, bound to each database by its id. It calls nobody, and so needs no service that cleans its calls.
 func asker(databases []string) map[string]any {
 	bound := map[string]any{}
 	for _, id := range databases {
 		bound[id] = id
 	}
 	return map[string]any{
-		"name": askerName, "d1Databases": bound, "modulesRoot": "/", "compatibilityDate": "2026-01-01",
+		"name": askerName, "d1Databases": bound, "modulesRoot": "/", "compatibilityDate": "2026-01-01", "stripCfConnectingIp": false,
 		"modules": []any{map[string]any{"type": "ESModule", "path": "/index.js", "contents": []byte(askerCode)}},
 	}
 }

@@ -241,6 +241,8 @@ func (s *Server) options(workers map[string]*served, databases []string) (option
 			return nil, "", fmt.Errorf("%s and %s have assets: miniflare serves those of one Worker", withAssets, name)
 		}
 	}
-	all = append(all, asker(databases))
+	if len(databases) > 0 || len(all) == 0 { // each start of an instance pays for it, and miniflare starts none without a Worker
+		all = append(all, asker(databases))
+	}
 	return map[string]any{"workers": all, "defaultPersistRoot": s.data}, withAssets, nil
 }

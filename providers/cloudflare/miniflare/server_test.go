@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -373,5 +374,33 @@ func TestUnsupported(t *testing.T) {
 	w := esm("shop", "", map[string]any{"type": "vectorize", "name": "V"}, map[string]any{"type": "ai", "name": "A"}, map[string]any{"type": "assets", "name": "F"}, map[string]any{"type": "json", "name": "J"})
 	if text, _ := json.Marshal(Unsupported(w)); string(text) != `["A (ai)","V (vectorize)"]` {
 		t.Errorf("%s", text)
+	}
+}
+
+// TestAsker: the Worker that does SQL starts with each change of another one, so it is there only when a database was asked for, or
+// when there is no other.
+func TestAsker(t *testing.T) {
+	shop := map[string]*served{"shop": {worker: esm("shop", "export default {}")}}
+	for _, c := range []struct {
+		workers   map[string]*served
+		databases []string
+		want      []string
+	}{
+		{shop, nil, []string{"shop"}},
+		{shop, []string{"orders"}, []string{"shop", askerName}},
+		{nil, []string{"orders"}, []string{askerName}},
+		{nil, nil, []string{askerName}},
+	} {
+		options, _, err := (&Server{}).options(c.workers, c.databases)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var names []string
+		for _, w := range options["workers"].([]any) {
+			names = append(names, w.(map[string]any)["name"].(string))
+		}
+		if !slices.Equal(names, c.want) {
+			t.Errorf("%d Workers and databases %v: %v start, want %v", len(c.workers), c.databases, names, c.want)
+		}
 	}
 }
