@@ -18,6 +18,7 @@ import (
 	"github.com/athanor-dev/athanor/examples/kinds"
 	"github.com/athanor-dev/athanor/providers/aws/awstest"
 	"github.com/athanor-dev/athanor/providers/cloudflare/cloudflaretest"
+	"github.com/athanor-dev/athanor/statestore/proctest"
 	"github.com/athanor-dev/athanor/statestore/s3/s3test"
 )
 
@@ -146,12 +147,18 @@ var content = []string{"aws.cloudfront.Distribution", "aws.Website", "aws.ecs.Se
 func deploy[C programtest.Cloud](t *testing.T, cloud C, prefixes ...string) {
 	t.Helper()
 	base := programtest.Build(t, cloud, "../../cmd/athanor")
+	n := 0
 	for _, e := range kinds.Examples() {
 		for _, prefix := range prefixes {
 			if prefix == "aws." && len(lacks[s3test.Moto][e.Kind]) == 0 && !*deployedAll {
 				continue
 			}
 			if strings.HasPrefix(e.Kind, prefix) && slices.Contains(content, e.Kind) == slices.Contains(content, prefix) {
+				// Of each push, one in three kinds of a provider of a cloud. What an emulator is waited for, and this machine, are played whole.
+				sampled := prefix == "aws." || prefix == "cloudflare."
+				if n++; sampled && !*deployedAll && !proctest.Played(n-1, 3) {
+					continue
+				}
 				t.Run(e.Kind, func(t *testing.T) { life(t, base.For(t), e.Kind) })
 			}
 		}

@@ -15,6 +15,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"runtime"
 	"strings"
 )
 
@@ -51,9 +52,20 @@ type options struct {
 // the processor.
 const garbage = "GOGC"
 
+// atOnce are the flags that say how many packages are tested at once: three for two processors, since tests wait for servers and processes
+// about half of their time. A -p of GOFLAGS counts, and one of the command line, which comes later.
+func atOnce(goflags string, processors int) []string {
+	for flag := range strings.FieldsSeq(goflags) {
+		if strings.HasPrefix(strings.TrimPrefix(flag, "-"), "-p=") || strings.HasPrefix(flag, "-p=") {
+			return nil
+		}
+	}
+	return []string{fmt.Sprintf("-p=%d", (processors*3+1)/2)}
+}
+
 // run gives the exit code of go test, or 1 when it passed and something else is wrong.
 func run(o options, out io.Writer) (int, error) {
-	args := []string{"test", "-json"}
+	args := append([]string{"test", "-json"}, atOnce(os.Getenv("GOFLAGS"), runtime.NumCPU())...)
 	if o.cpu {
 		self, err := os.Executable()
 		if err != nil {

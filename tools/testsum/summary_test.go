@@ -221,6 +221,21 @@ func TestIt(t *testing.T) { t.Error("GOGC is " + os.Getenv("GOGC")) }
 	}
 }
 
+// TestAtOnce: as many packages are tested at once as somebody says, or half more than there are processors.
+func TestAtOnce(t *testing.T) {
+	for _, tt := range []struct {
+		goflags    string
+		processors int
+		want       string
+	}{
+		{"", 1, "-p=2"}, {"", 2, "-p=3"}, {"-buildvcs=false", 8, "-p=12"}, {"-trimpath -p=1", 2, ""}, {"--p=1", 2, ""},
+	} {
+		if got := strings.Join(atOnce(tt.goflags, tt.processors), " "); got != tt.want {
+			t.Errorf("GOFLAGS=%q on %d processors: %q, want %q", tt.goflags, tt.processors, got, tt.want)
+		}
+	}
+}
+
 func TestBrokenPattern(t *testing.T) {
 	var out strings.Builder
 	code, err := run(options{dir: module(t, map[string]string{}), args: []string{"./none"}}, &out)
