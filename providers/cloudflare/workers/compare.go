@@ -45,17 +45,20 @@ func isOwnerTag(tag string) bool   { return len(ownerTags([]string{tag})) > 0 }
 func isAuthorsTag(tag string) bool { return !isOwnerTag(tag) }
 
 // compareContent states code and assets by what is noted of them in the version. Where somebody else has uploaded one,
-// nothing tells its assets.
+// nothing tells its assets, and its code is told by the etag alone, also where it is equal: it is read alike before a build and after it.
 func (u *update) compareContent(d *kind.Diff[liveWorker], live liveWorker, set *kind.Operation[liveWorker]) {
 	state := func(path tree.Path, digest string, known bool, declared any, noted, otherwise, wantSaid, haveSaid string) {
-		want, have := any(shown(either(digest))+wantSaid), shown(noted)
-		if !known {
-			want = declared
-		}
-		if noted == "" {
+		want, have := shown(either(digest)), shown(noted)
+		switch {
+		case path == "code" && live.alike:
+			want, have = otherwise, otherwise
+		case noted == "":
 			have = otherwise
 		}
-		reconcile.Value(d, path, want, any(have+haveSaid), set)
+		if known {
+			declared = want + wantSaid
+		}
+		reconcile.Value(d, path, declared, any(have+haveSaid), set)
 	}
 	code, codeKnown := u.want.Code.digest(d.Asset)
 	files, filesKnown := u.want.Assets.filesDigest(d.Asset)

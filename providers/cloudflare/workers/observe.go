@@ -45,6 +45,7 @@ type liveWorker struct {
 	classes      map[string]liveClass
 	objects      bool // there are some of these classes
 	migrationTag string
+	alike        bool // its code is not ours, and is what an upload would give it
 }
 
 // place is what Cloudflare calls something in a zone.

@@ -17,16 +17,18 @@ import (
 )
 
 // readUploaded tells whether a version that is not ours has the code that an upload would give it, so that what is taken over is not uploaded
-// once more: it reads the modules of the version. Nothing shows which static files a version has, but a list shows whether there are any.
+// once more: it reads the modules of the version. Nothing shows which static files a version has, but a list shows whether there are any; where they
+// are of a build that is asked before it ran too.
 func readUploaded(ctx context.Context, site workerSite, live *liveWorker) error {
 	assets := from(site.Assets)
-	want := site.Want.resolved(assets)
-	digest, known := want.Code.digest(assets)
-	if want.Code == nil || !known {
+	code := site.Want.resolved(assets).Code
+	digest, known := code.digest(assets)
+	_, _, ofBuild := site.Want.ofBuild()
+	if code == nil || !known && !ofBuild {
 		return nil
 	}
-	if live.content.code == "" {
-		wanted, err := modules(want.Code, site.Assets)
+	if known && live.content.code == "" {
+		wanted, err := modules(code, site.Assets)
 		if err != nil {
 			return err
 		}
@@ -34,12 +36,13 @@ func readUploaded(ctx context.Context, site workerSite, live *liveWorker) error 
 		if err != nil {
 			return err
 		}
-		if !sameModules(uploaded, wanted) {
+		if live.alike = sameModules(uploaded, wanted); live.alike {
+			live.content.code = either(digest)
+		} else if !ofBuild {
 			return nil
 		}
-		live.content.code = either(digest)
 	}
-	if live.content.files != "" || want.Assets != nil || live.stable != "" {
+	if live.content.files != "" || site.Want.Assets != nil || live.stable != "" {
 		return nil
 	}
 	list, err := listScripts(ctx, site.Cloud, live.account)

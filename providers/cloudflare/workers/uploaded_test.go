@@ -1,11 +1,16 @@
 package workers
 
 import (
+	"net/http"
+	"os"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/athanor-dev/athanor/providers/cloudflare/cloudflaretest"
+	"github.com/athanor-dev/athanor/reconcile"
+	"github.com/athanor-dev/athanor/reconcile/tree"
 )
 
 // TestUploadedByOthers: code that somebody else has uploaded and that is equal is not uploaded once more. What is not equal is, and so is what
@@ -87,4 +92,93 @@ func names(l *life) []string {
 		all = append(all, c.Name())
 	}
 	return all
+}
+
+// TestReadBeforeItsBuild: what a Worker has is read alike before its build and after it, whoever uploaded it: else a run that builds takes its own
+// reading for a change of somebody else, and refuses what its plan announces.
+func TestReadBeforeItsBuild(t *testing.T) {
+	t.Parallel()
+	change := func(u *cloudflaretest.Upload) {
+		u.Modules = slices.Clone(u.Modules)
+		u.Modules[0].Content = append(slices.Clone(u.Modules[0].Content), '\n')
+	}
+	dated := func(u *cloudflaretest.Upload) { u.Metadata["compatibility_date"] = "2025-09-01" }
+	for what, c := range map[string]struct {
+		files, descends bool // of the build; the Worker was ours before
+		edit            func(*cloudflaretest.Upload)
+	}{
+		"ours":                             {true, true, nil},
+		"ours without static files":        {false, true, nil},
+		"equal":                            {true, false, func(*cloudflaretest.Upload) {}},
+		"equal without static files":       {false, false, func(*cloudflaretest.Upload) {}},
+		"other code":                       {true, false, change},
+		"other code without static files":  {false, false, change},
+		"another date without files":       {false, false, dated},
+		"another date":                     {true, false, dated},
+		"no static files":                  {true, false, func(u *cloudflaretest.Upload) { delete(u.Metadata, "assets") }},
+		"ours, uploaded by somebody again": {true, true, dated},
+		"ours, with other code":            {true, true, change},
+	} {
+		t.Run(what, func(t *testing.T) {
+			t.Parallel()
+			l := begin(t)
+			built(t, l.dir)
+			settings := l.dir + "/output/notes/wrangler.json"
+			if text, err := os.ReadFile(settings); err != nil {
+				t.Fatal(err)
+			} else if !c.files {
+				lay(t, l.dir, map[string]string{"output/notes/wrangler.json": regexp.MustCompile(`"assets":\{[^}]*\},`).ReplaceAllString(string(text), "")})
+			}
+			props := obj{"name": "ours", "code": obj{"build": "output/notes"}, "env": obj{"NOTES": obj{"kv": cache}}}
+			l.to(props)
+			if c.edit != nil {
+				uploads := l.Uploads("ours")
+				theirs := uploads[len(uploads)-1]
+				for _, name := range []string{"annotations", "tags"} {
+					delete(theirs.Metadata, name)
+				}
+				if !c.descends {
+					props["name"] = "theirs"
+					if theirs.Metadata["assets"] != nil {
+						theirs.Metadata["assets"] = obj{"jwt": sessionOf(l, "theirs")}
+					}
+				}
+				c.edit(&theirs)
+				l.Upload(t, props["name"].(string), theirs)
+				l.out = nil
+			}
+			have := func(job *reconcile.Job) map[tree.Path]any {
+				look, err := l.kind.Look(t.Context(), job)
+				if err != nil {
+					t.Fatal(err)
+				}
+				all := map[tree.Path]any{}
+				for _, s := range look.Steps {
+					all[s.Path] = s.Have
+				}
+				return all
+			}
+			after := l.job(props)
+			before := l.job(props)
+			before.Assets = nil
+			first := have(before)
+			for path, value := range have(after) {
+				if known, announced := first[path]; !announced || !tree.Equal(known, value) {
+					t.Errorf("%s: %v before the build, %v after it", path, known, value)
+				}
+			}
+			if c.edit == nil {
+				return
+			}
+			l.to(props)
+			l.wrote("the same again", l.to(props))
+		})
+	}
+}
+
+// sessionOf uploads no static file, as somebody else: the Worker has static files then, and there is none.
+func sessionOf(l *life, name string) string {
+	l.t.Helper()
+	jwt, _ := l.Do(l.t, http.MethodPost, scripts+"/"+name+"/assets-upload-session", obj{"manifest": obj{}}).(obj)["jwt"].(string)
+	return jwt
 }
