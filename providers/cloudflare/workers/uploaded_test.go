@@ -94,7 +94,7 @@ func names(l *life) []string {
 	return all
 }
 
-// TestReadBeforeItsBuild: what a Worker has is read alike before its build and after it, whoever uploaded it: else a run that builds takes its own
+// TestReadBeforeItsBuild: what a Worker has is read alike before its build and after it, no matter who uploaded it: else a run that builds takes its own
 // reading for a change of somebody else, and refuses what its plan announces.
 func TestReadBeforeItsBuild(t *testing.T) {
 	t.Parallel()
