@@ -6,7 +6,7 @@ set -eu
 emulator=${ATHANOR_QEMU:-qemu-aarch64-static}
 if ! command -v "$emulator" >/dev/null; then
 	echo "not run: $emulator is not installed (qemu-user-static of Debian), so the binary of linux/arm64 was compiled only"
-	[ "${ATHANOR_NO_SKIP:-}" != 1 ] # where nothing may be skipped it is a failure
+	[ -z "${ATHANOR_NO_SKIP:-}" ] # .ci/nightly installs it, and forbids what is skipped
 	exit
 fi
 root=$(pwd)

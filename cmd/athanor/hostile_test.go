@@ -913,7 +913,7 @@ func TestRedirect(t *testing.T) {
 // hostileLimit is how long a command may take that ends at once.
 const hostileLimit = 3 * time.Minute
 
-// TestExamplesReach: the examples, of which one alone asks for something, reach nothing but the clouds of the user's environment. Every third
+// TestExamplesReach: the examples, of which one alone asks for something, reach nothing but the clouds of the user's environment. Every sixth
 // is planned, and each every night.
 func TestExamplesReach(t *testing.T) {
 	if !isolated(t) {
@@ -924,7 +924,7 @@ func TestExamplesReach(t *testing.T) {
 		t.Fatalf("%d examples, %v", len(files), err)
 	}
 	for n, file := range files {
-		if filepath.Base(filepath.Dir(file)) == "postgres" || !proctest.Played(n, 3) {
+		if filepath.Base(filepath.Dir(file)) == "postgres" || !proctest.Played(n, 6) {
 			continue // it asks for a program, which its own test allows
 		}
 		t.Run(filepath.Base(filepath.Dir(file)), func(t *testing.T) {

@@ -71,14 +71,14 @@ func sequels() map[string]sequel {
 
 // TestKillHereNext kills a deploy before an operation on a file, and runs another command: the program was edited, reverted,
 // renamed or thinned out meanwhile, or the state is lost, after the cut or before. The end is what that command leaves without the cut run, and a
-// destroy leaves nothing. Every third sequel is played, and each every night.
+// destroy leaves nothing. Every fifth sequel is played, and each every night.
 func TestKillHereNext(t *testing.T) {
 	t.Parallel()
 	binary := built(t, false)
 	all := sequels()
 	counts := map[string]*atomic.Int64{}
 	for row, name := range slices.Sorted(maps.Keys(all)) {
-		if *killMode != "full" && !proctest.Played(row, 3) {
+		if *killMode != "full" && !proctest.Played(row, 5) {
 			continue
 		}
 		s, count := all[name], &atomic.Int64{}

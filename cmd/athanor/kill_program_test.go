@@ -90,7 +90,7 @@ func stack(s *athanor.Stack) error {
 `
 
 // TestKillProgram kills a Go program whose functions athanor calls, or athanor, before each step of the program, and runs
-// the same command once more. In full it kills both before each step; else the one and the other in turn, before every third step, or before
+// the same command once more. In full it kills both before each step; else the one and the other in turn, before every fifth step, or before
 // each every night.
 func TestKillProgram(t *testing.T) {
 	t.Parallel() // it waits for the compiler, and others wait for processes
@@ -113,7 +113,7 @@ func TestKillProgram(t *testing.T) {
 		t.Errorf("programs for their graph: %q (%v)", programs, err)
 	}
 	k.builtAlready()
-	killed, whos, stride := 0, []string{"program", "athanor"}, 3
+	killed, whos, stride := 0, []string{"program", "athanor"}, 5
 	if *killMode == "full" || proctest.Whole() {
 		stride = 1
 	}

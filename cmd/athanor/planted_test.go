@@ -31,7 +31,7 @@ func TestNothingIsWaitedFor(t *testing.T) {
 	for at, name := range plantedNames {
 		t.Run(strings.ReplaceAll(name, "/", "_"), func(t *testing.T) {
 			t.Parallel()
-			n := at // the commands of every third name and kind are others
+			n := at // the commands of each name and kind are others
 			for _, kind := range []string{"pipe", "device"} {
 				for _, command := range [][]string{
 					{"plan"},
@@ -43,7 +43,7 @@ func TestNothingIsWaitedFor(t *testing.T) {
 					{"secret", "recipients"},
 					{"destroy", "--stack", "shop", "--dry-run"},
 				} {
-					if n++; !proctest.Played(n, 3) {
+					if n++; !proctest.Played(n, 6) {
 						continue
 					}
 					x := plainArena(t)

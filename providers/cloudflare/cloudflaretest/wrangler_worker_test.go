@@ -145,8 +145,8 @@ func edit(t *testing.T, path, old, with string) {
 	}
 }
 
-// TestWranglerModules: what is not bundled goes up as it is. Secrets and versions beside it, and the end of it all.
-func TestWranglerModules(t *testing.T) {
+// wranglerModules: what is not bundled goes up as it is. Secrets and versions beside it, and the end of it all.
+func wranglerModules(t *testing.T) {
 	t.Parallel()
 	s, dir := Start(t), t.TempDir()
 	Sample(t, "modules", dir)
