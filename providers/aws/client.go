@@ -1,7 +1,10 @@
 package aws
 
 import (
+	"context"
 	"fmt"
+	"reflect"
+	"runtime"
 	"unsafe"
 
 	sdk "github.com/aws/aws-sdk-go-v2/aws"
@@ -15,7 +18,7 @@ import (
 //
 // A client that becomes an interface, or is named by the dictionary of a generic function, is linked into every program with all
 // operations of its service, used or not: templates may call any method by its name. So clients are kept as bare pointers, here
-// and nowhere else, and [Client] and [ClientIn] must be small enough to be inlined, which leaves no dictionary.
+// and nowhere else, and [Client], [ClientIn] and [CallOf] must be small enough to be inlined, which leaves no dictionary.
 func Client[C, O any](
 	cloud reconcile.Cloud, service string, connect func(sdk.Config, ...func(*O)) *C, options ...func(*O),
 ) (*C, error) {
@@ -29,6 +32,27 @@ func ClientIn[C, O any](
 	cloud reconcile.Cloud, service string, connect func(sdk.Config, ...func(*O)) *C, options ...func(*O),
 ) *C {
 	return (*C)(keptOrFailing(cloud, service, *(*maker)(unsafe.Pointer(&connect)), *(*[]option)(unsafe.Pointer(&options))))
+}
+
+// Call is an operation of a client as a value, with neither of their types.
+type Call struct {
+	client func(reconcile.Cloud) unsafe.Pointer
+	send   func(client unsafe.Pointer, ctx context.Context, in unsafe.Pointer, options ...option) (unsafe.Pointer, error)
+}
+
+// CallOf is the operation of the client that is found at a location. A helper that takes an operation takes this one: as a generic function it
+// would name the client.
+func CallOf[C, I, O, P any](client func(reconcile.Cloud) *C, send func(*C, context.Context, *I, ...func(*P)) (*O, error)) (c Call) {
+	*(*func(reconcile.Cloud) *C)(unsafe.Pointer(&c.client)) = client
+	*(*func(*C, context.Context, *I, ...func(*P)) (*O, error))(unsafe.Pointer(&c.send)) = send
+	return c
+}
+
+// Send makes the call with an input, which is a pointer to the operation's own. What it answers is not told.
+func (c Call) Send(ctx context.Context, cloud reconcile.Cloud, in any) error {
+	_, err := c.send(c.client(cloud), ctx, reflect.ValueOf(in).UnsafePointer())
+	runtime.KeepAlive(in)
+	return err
 }
 
 type (

@@ -298,17 +298,17 @@ func compareURL(d *functionDiff, want FunctionProps, live liveFunction) {
 	if known && !public && live.hasPublic {
 		reconcile.Value(d, "url.permission", everybody[false], everybody[true], setOpen(false))
 	}
-	have := live.have.URL
-	switch {
+	switch have := live.have.URL; {
 	case want.URL == nil && have == nil:
 	case have == nil:
-		reconcile.Value(d, "url", want.URL, nil, send("CreateFunctionUrlConfig", (*sdk.Client).CreateFunctionUrlConfig, func(into kind.Wire, _ functionOn) error {
-			return functionTable.Created(want, into)
-		}))
+		call := aws.CallOf(clientOf, (*sdk.Client).CreateFunctionUrlConfig)
+		reconcile.Value(d, "url", want.URL, nil, send("CreateFunctionUrlConfig", call, &sdk.CreateFunctionUrlConfigInput{}, want.created))
 	case want.URL == nil:
-		reconcile.Value(d, "url", nil, have, send("DeleteFunctionUrlConfig", (*sdk.Client).DeleteFunctionUrlConfig, nil))
+		call := aws.CallOf(clientOf, (*sdk.Client).DeleteFunctionUrlConfig)
+		reconcile.Value(d, "url", nil, have, send("DeleteFunctionUrlConfig", call, &sdk.DeleteFunctionUrlConfigInput{}, nil))
 	default:
-		update := send("UpdateFunctionUrlConfig", (*sdk.Client).UpdateFunctionUrlConfig, func(into kind.Wire, u functionOn) error {
+		call := aws.CallOf(clientOf, (*sdk.Client).UpdateFunctionUrlConfig)
+		update := send("UpdateFunctionUrlConfig", call, &sdk.UpdateFunctionUrlConfigInput{}, func(into kind.Wire, u functionOn) error {
 			return functionTable.Changed(want, u.Live.have, u.Changed, into)
 		})
 		kind.CompareCall(d, functionTable, want, live.have, "UpdateFunctionUrlConfig", update)
@@ -334,20 +334,16 @@ func set(name string, do func(ctx context.Context, t target, u functionOn) error
 	})
 }
 
-// send is a call on a function that takes what fill writes beside the function's name; nil: it takes no more.
-func send[I, O any](
-	name string, call func(*sdk.Client, context.Context, *I, ...func(*sdk.Options)) (*O, error), fill func(into kind.Wire, u functionOn) error,
-) *functionOp {
-	return set(name, func(ctx context.Context, t target, u functionOn) error {
-		in := new(I)
+// send is a call on a function whose input has its name; fill writes the rest, nil where there is none.
+func send(name string, call aws.Call, in any, fill func(into kind.Wire, u functionOn) error) *functionOp {
+	return kind.Set(name, func(ctx context.Context, u functionOn) error {
 		into := kind.Struct(in)
-		if into.Set("FunctionName", *t.name); fill != nil {
+		if into.Set("FunctionName", u.Live.attrs.Name); fill != nil {
 			if err := fill(into, u); err != nil {
 				return err
 			}
 		}
-		_, err := call(t.Client, ctx, in)
-		return err
+		return aws.NotYet(call.Send(ctx, u.Cloud, in))
 	})
 }
 
@@ -409,17 +405,21 @@ func setCode(want FunctionProps) *functionOp {
 
 func setConcurrency(want FunctionProps) *functionOp {
 	if want.ReservedConcurrency == nil {
-		return send("DeleteFunctionConcurrency", (*sdk.Client).DeleteFunctionConcurrency, nil)
+		call := aws.CallOf(clientOf, (*sdk.Client).DeleteFunctionConcurrency)
+		return send("DeleteFunctionConcurrency", call, &sdk.DeleteFunctionConcurrencyInput{}, nil)
 	}
-	return send("PutFunctionConcurrency", (*sdk.Client).PutFunctionConcurrency, func(into kind.Wire, _ functionOn) error {
-		return functionTable.Created(want, into)
-	})
+	call := aws.CallOf(clientOf, (*sdk.Client).PutFunctionConcurrency)
+	return send("PutFunctionConcurrency", call, &sdk.PutFunctionConcurrencyInput{}, want.created)
 }
+
+// created writes what a call takes of the props that is made anew.
+func (p FunctionProps) created(w kind.Wire, _ functionOn) error { return functionTable.Created(p, w) }
 
 // setAsync writes the settings whole; those of the service's defaults are none.
 func setAsync(want FunctionProps) *functionOp {
 	if reflect.DeepEqual(want.Async, functionDefaults(FunctionProps{}).Async) {
-		return send("DeleteFunctionEventInvokeConfig", (*sdk.Client).DeleteFunctionEventInvokeConfig, nil)
+		call := aws.CallOf(clientOf, (*sdk.Client).DeleteFunctionEventInvokeConfig)
+		return send("DeleteFunctionEventInvokeConfig", call, &sdk.DeleteFunctionEventInvokeConfigInput{}, nil)
 	}
 	return set("PutFunctionEventInvokeConfig", func(ctx context.Context, t target, u functionOn) error {
 		in := &sdk.PutFunctionEventInvokeConfigInput{FunctionName: t.name}

@@ -312,8 +312,8 @@ func observeGroup(ctx context.Context, s site) (live liveGroup, err error) {
 		return live, err
 	}
 	group, ctx := errgroup.WithContext(ctx)
-	part := func(read func(context.Context, *sdk.Client) error) {
-		group.Go(func() error { return read(ctx, clientOf(s.Cloud)) })
+	part := func(read func(context.Context, kind.Cloud) error) {
+		group.Go(func() error { return read(ctx, s.Cloud) })
 	}
 	part(live.readTags)
 	part(live.readPolicy)
@@ -409,8 +409,8 @@ func read(attrs LogGroup, shown types.LogGroup) (live liveGroup, err error) {
 	return live, err
 }
 
-func (l *liveGroup) readTags(ctx context.Context, client *sdk.Client) error {
-	out, err := client.ListTagsForResource(ctx, &sdk.ListTagsForResourceInput{ResourceArn: new(string(l.attrs.ARN))})
+func (l *liveGroup) readTags(ctx context.Context, cloud kind.Cloud) error {
+	out, err := clientOf(cloud).ListTagsForResource(ctx, &sdk.ListTagsForResourceInput{ResourceArn: new(string(l.attrs.ARN))})
 	if err != nil {
 		return aws.Absent(err)
 	}
@@ -418,8 +418,8 @@ func (l *liveGroup) readTags(ctx context.Context, client *sdk.Client) error {
 	return nil
 }
 
-func (l *liveGroup) readUse(ctx context.Context, client *sdk.Client) error {
-	out, err := client.DescribeLogStreams(ctx, &sdk.DescribeLogStreamsInput{LogGroupName: &l.attrs.Name, Limit: new(int32(1))})
+func (l *liveGroup) readUse(ctx context.Context, cloud kind.Cloud) error {
+	out, err := clientOf(cloud).DescribeLogStreams(ctx, &sdk.DescribeLogStreamsInput{LogGroupName: &l.attrs.Name, Limit: new(int32(1))})
 	if err != nil {
 		return aws.Absent(err)
 	}
@@ -428,8 +428,8 @@ func (l *liveGroup) readUse(ctx context.Context, client *sdk.Client) error {
 }
 
 // readDataProtection takes "there is none" for what it says: the group itself has just been seen.
-func (l *liveGroup) readDataProtection(ctx context.Context, client *sdk.Client) error {
-	out, err := client.GetDataProtectionPolicy(ctx, &sdk.GetDataProtectionPolicyInput{LogGroupIdentifier: &l.attrs.Name})
+func (l *liveGroup) readDataProtection(ctx context.Context, cloud kind.Cloud) error {
+	out, err := clientOf(cloud).GetDataProtectionPolicy(ctx, &sdk.GetDataProtectionPolicyInput{LogGroupIdentifier: &l.attrs.Name})
 	if err != nil {
 		return aws.OrNone(err)
 	}
@@ -438,8 +438,8 @@ func (l *liveGroup) readDataProtection(ctx context.Context, client *sdk.Client) 
 }
 
 // readIndex leaves out the account's policy, which is shown where the group has none.
-func (l *liveGroup) readIndex(ctx context.Context, client *sdk.Client) error {
-	out, err := client.DescribeIndexPolicies(ctx, &sdk.DescribeIndexPoliciesInput{LogGroupIdentifiers: []string{l.attrs.Name}})
+func (l *liveGroup) readIndex(ctx context.Context, cloud kind.Cloud) error {
+	out, err := clientOf(cloud).DescribeIndexPolicies(ctx, &sdk.DescribeIndexPoliciesInput{LogGroupIdentifiers: []string{l.attrs.Name}})
 	if err != nil {
 		return aws.OrNone(err)
 	}
@@ -453,8 +453,8 @@ func (l *liveGroup) readIndex(ctx context.Context, client *sdk.Client) error {
 
 // readPolicy goes by what each policy says it belongs to. A group has at most one:
 // https://docs.aws.amazon.com/AWSCloudFormation/latest/TemplateReference/aws-resource-logs-loggroup.html
-func (l *liveGroup) readPolicy(ctx context.Context, client *sdk.Client) error {
-	for p, err := range policies(ctx, client, &sdk.DescribeResourcePoliciesInput{ResourceArn: new(string(l.attrs.ARN))}) {
+func (l *liveGroup) readPolicy(ctx context.Context, cloud kind.Cloud) error {
+	for p, err := range policies(ctx, clientOf(cloud), &sdk.DescribeResourcePoliciesInput{ResourceArn: new(string(l.attrs.ARN))}) {
 		if err != nil {
 			return aws.OrNone(err)
 		}
@@ -532,40 +532,40 @@ func compareGroup(d *kind.Diff[liveGroup], want LogGroupProps, live liveGroup) {
 		want.Retention = live.have.Retention
 	}
 	name, arn, revision := &live.attrs.Name, new(string(live.attrs.ARN)), aws.OrNil(live.policyRevision)
-	retention := set("PutRetentionPolicy", (*sdk.Client).PutRetentionPolicy,
+	retention := set("PutRetentionPolicy", aws.CallOf(clientOf, (*sdk.Client).PutRetentionPolicy),
 		&sdk.PutRetentionPolicyInput{LogGroupName: name, RetentionInDays: new(int32(want.Retention / day))})
 	if want.Retention == 0 {
-		retention = set("DeleteRetentionPolicy", (*sdk.Client).DeleteRetentionPolicy, &sdk.DeleteRetentionPolicyInput{LogGroupName: name})
+		retention = set("DeleteRetentionPolicy", aws.CallOf(clientOf, (*sdk.Client).DeleteRetentionPolicy), &sdk.DeleteRetentionPolicyInput{LogGroupName: name})
 	}
-	key := set("AssociateKmsKey", (*sdk.Client).AssociateKmsKey,
+	key := set("AssociateKmsKey", aws.CallOf(clientOf, (*sdk.Client).AssociateKmsKey),
 		&sdk.AssociateKmsKeyInput{LogGroupName: name, KmsKeyId: new(string(want.KMSKeyID))})
 	if want.KMSKeyID == "" {
-		key = set("DisassociateKmsKey", (*sdk.Client).DisassociateKmsKey, &sdk.DisassociateKmsKeyInput{LogGroupName: name})
+		key = set("DisassociateKmsKey", aws.CallOf(clientOf, (*sdk.Client).DisassociateKmsKey), &sdk.DisassociateKmsKeyInput{LogGroupName: name})
 	}
-	protection := set("PutDataProtectionPolicy", (*sdk.Client).PutDataProtectionPolicy,
+	protection := set("PutDataProtectionPolicy", aws.CallOf(clientOf, (*sdk.Client).PutDataProtectionPolicy),
 		&sdk.PutDataProtectionPolicyInput{LogGroupIdentifier: name, PolicyDocument: aws.Text(want.DataProtectionPolicy)})
 	if want.DataProtectionPolicy == nil {
-		protection = set("DeleteDataProtectionPolicy", (*sdk.Client).DeleteDataProtectionPolicy,
+		protection = set("DeleteDataProtectionPolicy", aws.CallOf(clientOf, (*sdk.Client).DeleteDataProtectionPolicy),
 			&sdk.DeleteDataProtectionPolicyInput{LogGroupIdentifier: name})
 	}
-	index := set("PutIndexPolicy", (*sdk.Client).PutIndexPolicy,
+	index := set("PutIndexPolicy", aws.CallOf(clientOf, (*sdk.Client).PutIndexPolicy),
 		&sdk.PutIndexPolicyInput{LogGroupIdentifier: name, PolicyDocument: aws.Text(want.IndexPolicy)})
 	if want.IndexPolicy == nil {
-		index = set("DeleteIndexPolicy", (*sdk.Client).DeleteIndexPolicy, &sdk.DeleteIndexPolicyInput{LogGroupIdentifier: name})
+		index = set("DeleteIndexPolicy", aws.CallOf(clientOf, (*sdk.Client).DeleteIndexPolicy), &sdk.DeleteIndexPolicyInput{LogGroupIdentifier: name})
 	}
 	// Both name the revision that they replace, so that what somebody else writes at the same time is read first.
-	policy := set("PutResourcePolicy", (*sdk.Client).PutResourcePolicy, &sdk.PutResourcePolicyInput{
+	policy := set("PutResourcePolicy", aws.CallOf(clientOf, (*sdk.Client).PutResourcePolicy), &sdk.PutResourcePolicyInput{
 		PolicyName: new(cmp.Or(live.policyName, policyName)), ResourceArn: arn, PolicyDocument: aws.Text(want.Policy), ExpectedRevisionId: revision,
 	})
 	if want.Policy == nil {
-		policy = set("DeleteResourcePolicy", (*sdk.Client).DeleteResourcePolicy,
+		policy = set("DeleteResourcePolicy", aws.CallOf(clientOf, (*sdk.Client).DeleteResourcePolicy),
 			&sdk.DeleteResourcePolicyInput{PolicyName: &live.policyName, ResourceArn: arn, ExpectedRevisionId: revision})
 	}
 	kind.CompareEach(d, groupTable, want, live.have, map[tree.Path]*kind.Operation[liveGroup]{
 		"retention": retention, "kmsKeyId": key, "dataProtectionPolicy": protection, "indexPolicy": index, "policy": policy,
-		"deletionProtection": set("PutLogGroupDeletionProtection", (*sdk.Client).PutLogGroupDeletionProtection,
+		"deletionProtection": set("PutLogGroupDeletionProtection", aws.CallOf(clientOf, (*sdk.Client).PutLogGroupDeletionProtection),
 			&sdk.PutLogGroupDeletionProtectionInput{LogGroupIdentifier: name, DeletionProtectionEnabled: &want.DeletionProtection}),
-		"bearerTokenAuthentication": set("PutBearerTokenAuthentication", (*sdk.Client).PutBearerTokenAuthentication,
+		"bearerTokenAuthentication": set("PutBearerTokenAuthentication", aws.CallOf(clientOf, (*sdk.Client).PutBearerTokenAuthentication),
 			&sdk.PutBearerTokenAuthenticationInput{LogGroupIdentifier: name, BearerTokenAuthenticationEnabled: &want.BearerTokenAuthentication}),
 	})
 }
@@ -573,11 +573,10 @@ func compareGroup(d *kind.Diff[liveGroup], want LogGroupProps, live liveGroup) {
 // policyName is that of a group's own policy, which nobody else is asked for.
 const policyName = "athanor"
 
-// set is an operation that is one call. It names the client: a type parameter for that would link each of its operations.
-func set[I, O any](name string, operation func(*sdk.Client, context.Context, *I, ...func(*sdk.Options)) (*O, error), in *I) *kind.Operation[liveGroup] {
+// set is an operation that is one call.
+func set(name string, call aws.Call, in any) *kind.Operation[liveGroup] {
 	return kind.Set(name, func(ctx context.Context, u kind.Update[liveGroup]) error {
-		_, err := operation(clientOf(u.Cloud), ctx, in)
-		return aws.NotYet(err)
+		return aws.NotYet(call.Send(ctx, u.Cloud, in))
 	})
 }
 

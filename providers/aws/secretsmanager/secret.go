@@ -603,23 +603,23 @@ func compareSecret(d *kind.Diff[liveSecret], want SecretProps, live liveSecret) 
 		_, err := clientOf(u.Cloud).UpdateSecret(ctx, in)
 		return aws.NotYet(err)
 	})
-	policy := set("DeleteResourcePolicy", (*sdk.Client).DeleteResourcePolicy, &sdk.DeleteResourcePolicyInput{SecretId: live.ARN})
+	policy := set("DeleteResourcePolicy", aws.CallOf(clientOf, (*sdk.Client).DeleteResourcePolicy), &sdk.DeleteResourcePolicyInput{SecretId: live.ARN})
 	if want.Policy != nil {
-		policy = set("PutResourcePolicy", (*sdk.Client).PutResourcePolicy, &sdk.PutResourcePolicyInput{
+		policy = set("PutResourcePolicy", aws.CallOf(clientOf, (*sdk.Client).PutResourcePolicy), &sdk.PutResourcePolicyInput{
 			SecretId: live.ARN, ResourcePolicy: aws.Text(want.Policy), BlockPublicPolicy: &want.BlockPublicPolicy,
 		})
 	}
-	rotation := set("CancelRotateSecret", (*sdk.Client).CancelRotateSecret, &sdk.CancelRotateSecretInput{SecretId: live.ARN})
+	rotation := set("CancelRotateSecret", aws.CallOf(clientOf, (*sdk.Client).CancelRotateSecret), &sdk.CancelRotateSecretInput{SecretId: live.ARN})
 	if r := want.Rotation; r != nil {
-		rotation = set("RotateSecret", (*sdk.Client).RotateSecret, &sdk.RotateSecretInput{
+		rotation = set("RotateSecret", aws.CallOf(clientOf, (*sdk.Client).RotateSecret), &sdk.RotateSecretInput{
 			SecretId: live.ARN, RotationLambdaARN: new(string(r.LambdaARN)), RotateImmediately: r.RotateImmediately,
 			ClientRequestToken: new(live.next("rotation")),
 			RotationRules:      &types.RotationRulesType{ScheduleExpression: &r.ScheduleExpression, Duration: aws.OrNil(r.Duration)},
 		})
 	}
-	window := set("UntagResource", (*sdk.Client).UntagResource, &sdk.UntagResourceInput{SecretId: live.ARN, TagKeys: []string{tagWindow}})
+	window := set("UntagResource", aws.CallOf(clientOf, (*sdk.Client).UntagResource), &sdk.UntagResourceInput{SecretId: live.ARN, TagKeys: []string{tagWindow}})
 	if *want.RecoveryWindow != defaultWindow {
-		window = set("TagResource", (*sdk.Client).TagResource,
+		window = set("TagResource", aws.CallOf(clientOf, (*sdk.Client).TagResource),
 			&sdk.TagResourceInput{SecretId: live.ARN, Tags: tagList(withWindow(map[string]string{}, want))})
 	}
 	if comparesValue(want) {
@@ -636,11 +636,10 @@ func compareSecret(d *kind.Diff[liveSecret], want SecretProps, live liveSecret) 
 	})
 }
 
-// set is an operation that is one call. It names the client: a type parameter for that would link each of its operations.
-func set[I, O any](name string, operation func(*sdk.Client, context.Context, *I, ...func(*sdk.Options)) (*O, error), in *I) *kind.Operation[liveSecret] {
+// set is an operation that is one call.
+func set(name string, call aws.Call, in any) *kind.Operation[liveSecret] {
 	return kind.Set(name, func(ctx context.Context, u kind.Update[liveSecret]) error {
-		_, err := operation(clientOf(u.Cloud), ctx, in)
-		return aws.NotYet(err)
+		return aws.NotYet(call.Send(ctx, u.Cloud, in))
 	})
 }
 
