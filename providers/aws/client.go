@@ -36,6 +36,7 @@ func ClientIn[C, O any](
 
 // Call is an operation of a client as a value, with neither of their types.
 type Call struct {
+	input  reflect.Type // what the pointer to its input points to
 	client func(reconcile.Cloud) unsafe.Pointer
 	send   func(client unsafe.Pointer, ctx context.Context, in unsafe.Pointer, options ...option) (unsafe.Pointer, error)
 }
@@ -43,13 +44,21 @@ type Call struct {
 // CallOf is the operation of the client that is found at a location. A helper that takes an operation takes this one: as a generic function it
 // would name the client.
 func CallOf[C, I, O, P any](client func(reconcile.Cloud) *C, send func(*C, context.Context, *I, ...func(*P)) (*O, error)) (c Call) {
+	c.input = reflect.TypeFor[I]()
 	*(*func(reconcile.Cloud) *C)(unsafe.Pointer(&c.client)) = client
 	*(*func(*C, context.Context, *I, ...func(*P)) (*O, error))(unsafe.Pointer(&c.send)) = send
 	return c
 }
 
-// Send makes the call with an input, which is a pointer to the operation's own. What it answers is not told.
+// Input is a new input of the operation, a pointer to it.
+func (c Call) Input() any { return reflect.New(c.input).Interface() }
+
+// Send makes the call with an input, which is a pointer to the operation's own. What it answers is not told. It panics with the input of another
+// operation, which the compiler does not see.
 func (c Call) Send(ctx context.Context, cloud reconcile.Cloud, in any) error {
+	if given := reflect.TypeOf(in); given != reflect.PointerTo(c.input) {
+		panic(fmt.Sprintf("a call that takes *%v gets %v", c.input, given))
+	}
 	_, err := c.send(c.client(cloud), ctx, reflect.ValueOf(in).UnsafePointer())
 	runtime.KeepAlive(in)
 	return err

@@ -302,13 +302,13 @@ func compareURL(d *functionDiff, want FunctionProps, live liveFunction) {
 	case want.URL == nil && have == nil:
 	case have == nil:
 		call := aws.CallOf(clientOf, (*sdk.Client).CreateFunctionUrlConfig)
-		reconcile.Value(d, "url", want.URL, nil, send("CreateFunctionUrlConfig", call, &sdk.CreateFunctionUrlConfigInput{}, want.created))
+		reconcile.Value(d, "url", want.URL, nil, send("CreateFunctionUrlConfig", call, want.created))
 	case want.URL == nil:
 		call := aws.CallOf(clientOf, (*sdk.Client).DeleteFunctionUrlConfig)
-		reconcile.Value(d, "url", nil, have, send("DeleteFunctionUrlConfig", call, &sdk.DeleteFunctionUrlConfigInput{}, nil))
+		reconcile.Value(d, "url", nil, have, send("DeleteFunctionUrlConfig", call, nil))
 	default:
 		call := aws.CallOf(clientOf, (*sdk.Client).UpdateFunctionUrlConfig)
-		update := send("UpdateFunctionUrlConfig", call, &sdk.UpdateFunctionUrlConfigInput{}, func(into kind.Wire, u functionOn) error {
+		update := send("UpdateFunctionUrlConfig", call, func(into kind.Wire, u functionOn) error {
 			return functionTable.Changed(want, u.Live.have, u.Changed, into)
 		})
 		kind.CompareCall(d, functionTable, want, live.have, "UpdateFunctionUrlConfig", update)
@@ -335,8 +335,9 @@ func set(name string, do func(ctx context.Context, t target, u functionOn) error
 }
 
 // send is a call on a function whose input has its name; fill writes the rest, nil where there is none.
-func send(name string, call aws.Call, in any, fill func(into kind.Wire, u functionOn) error) *functionOp {
+func send(name string, call aws.Call, fill func(into kind.Wire, u functionOn) error) *functionOp {
 	return kind.Set(name, func(ctx context.Context, u functionOn) error {
+		in := call.Input()
 		into := kind.Struct(in)
 		if into.Set("FunctionName", u.Live.attrs.Name); fill != nil {
 			if err := fill(into, u); err != nil {
@@ -405,11 +406,9 @@ func setCode(want FunctionProps) *functionOp {
 
 func setConcurrency(want FunctionProps) *functionOp {
 	if want.ReservedConcurrency == nil {
-		call := aws.CallOf(clientOf, (*sdk.Client).DeleteFunctionConcurrency)
-		return send("DeleteFunctionConcurrency", call, &sdk.DeleteFunctionConcurrencyInput{}, nil)
+		return send("DeleteFunctionConcurrency", aws.CallOf(clientOf, (*sdk.Client).DeleteFunctionConcurrency), nil)
 	}
-	call := aws.CallOf(clientOf, (*sdk.Client).PutFunctionConcurrency)
-	return send("PutFunctionConcurrency", call, &sdk.PutFunctionConcurrencyInput{}, want.created)
+	return send("PutFunctionConcurrency", aws.CallOf(clientOf, (*sdk.Client).PutFunctionConcurrency), want.created)
 }
 
 // created writes what a call takes of the props that is made anew.
@@ -418,8 +417,7 @@ func (p FunctionProps) created(w kind.Wire, _ functionOn) error { return functio
 // setAsync writes the settings whole; those of the service's defaults are none.
 func setAsync(want FunctionProps) *functionOp {
 	if reflect.DeepEqual(want.Async, functionDefaults(FunctionProps{}).Async) {
-		call := aws.CallOf(clientOf, (*sdk.Client).DeleteFunctionEventInvokeConfig)
-		return send("DeleteFunctionEventInvokeConfig", call, &sdk.DeleteFunctionEventInvokeConfigInput{}, nil)
+		return send("DeleteFunctionEventInvokeConfig", aws.CallOf(clientOf, (*sdk.Client).DeleteFunctionEventInvokeConfig), nil)
 	}
 	return set("PutFunctionEventInvokeConfig", func(ctx context.Context, t target, u functionOn) error {
 		in := &sdk.PutFunctionEventInvokeConfigInput{FunctionName: t.name}
