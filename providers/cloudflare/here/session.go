@@ -89,6 +89,9 @@ func (s *Session) End(context.Context) error {
 	return errors.Join(errs...)
 }
 
+// spareAfter leaves the processor to a page that is loaded anew after an edit.
+const spareAfter = 200 * time.Millisecond
+
 // running is the server, started when it is first needed, and again when it has ended. The lock is held.
 func (s *Session) running(ctx context.Context) (*miniflare.Server, error) {
 	if s.server != nil && s.server.Err() == nil {
@@ -98,7 +101,7 @@ func (s *Session) running(ctx context.Context) (*miniflare.Server, error) {
 		return nil, reconcile.ErrDevClosed
 	}
 	// It ends with the session, see End, and not with the round that needs it first.
-	server, err := miniflare.Start(context.WithoutCancel(ctx), miniflare.Options{Packages: s.packages, Data: s.data, Log: s.print})
+	server, err := miniflare.Start(context.WithoutCancel(ctx), miniflare.Options{Packages: s.packages, Data: s.data, SpareAfter: spareAfter, Log: s.print})
 	if err != nil {
 		return nil, err
 	}

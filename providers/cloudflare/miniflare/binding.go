@@ -1,5 +1,10 @@
 package miniflare
 
+import (
+	"maps"
+	"slices"
+)
+
 // bindings translate those of Cloudflare's API: the option of miniflare, and what it has under the binding's name.
 var bindings = map[string]func(b map[string]any) (option string, value any){
 	"plain_text":  func(b map[string]any) (string, any) { return "bindings", text(b, "text") },
@@ -58,8 +63,8 @@ var bindings = map[string]func(b map[string]any) (option string, value any){
 func alone(all map[string]any) {
 	if group, some := all["email"].(map[string]any); some {
 		list := make([]any, 0, len(group))
-		for _, one := range group {
-			list = append(list, one)
+		for _, name := range slices.Sorted(maps.Keys(group)) { // the same each time, see keyOf in host.mjs
+			list = append(list, group[name])
 		}
 		all["email"] = map[string]any{"send_email": list}
 	}

@@ -5,7 +5,8 @@
 //	url, err := server.Set(ctx, miniflare.Worker{Name: "shop", Main: "index.js", Modules: modules, Bindings: bindings})
 //
 // A Worker has an address of its own, which stays the same when it changes: the new version is started beside the old
-// one, takes over, and only then the old one ends. A version that does not start leaves the old one in place.
+// one, takes over, and only then the old one ends. A version that does not start leaves the old one in place. The runtime of the next version
+// can be started ahead, where it waits for its code.
 //
 // Everything runs in one process group below this process and ends with it, however that comes.
 //

@@ -47,6 +47,7 @@ type answer struct {
 	Error   string
 	Version string
 	URL     string
+	Spared  bool // whether the start was that of a spare
 }
 
 // launch starts the host. A temporary folder goes with it, should we be killed; "" is none.
@@ -174,22 +175,9 @@ func (e *RefusedError) Error() string { return e.Said }
 // ask has the host do something. What it refuses is an error. The id is that of what was asked, always.
 func (h *host) ask(ctx context.Context, do string, with map[string]any) (answer, error) {
 	to := make(chan answer, 1)
-	h.mu.Lock()
-	h.next++
-	id := h.next
-	h.waiting[id] = to
-	h.mu.Unlock()
-	with["id"], with["do"] = id, do
-	line, err := json.Marshal(with)
+	id, err := h.send(do, with, to)
 	if err != nil {
 		return answer{}, err
-	}
-	h.sending.Lock()
-	_, err = h.in.Write(append(line, '\n'))
-	h.sending.Unlock()
-	if err != nil {
-		<-h.gone // nobody reads, so there is nobody
-		return answer{}, h.err
 	}
 	a, err := h.wait(ctx, to)
 	if err == nil && a.Error != "" {
@@ -197,6 +185,30 @@ func (h *host) ask(ctx context.Context, do string, with map[string]any) (answer,
 	}
 	a.ID = id
 	return a, err
+}
+
+// send has the host do something, whose answer goes to a channel; nil drops it.
+func (h *host) send(do string, with map[string]any, to chan answer) (id int, err error) {
+	h.mu.Lock()
+	h.next++
+	id = h.next
+	if to != nil {
+		h.waiting[id] = to
+	}
+	h.mu.Unlock()
+	with["id"], with["do"] = id, do
+	line, err := json.Marshal(with)
+	if err != nil {
+		return 0, err
+	}
+	h.sending.Lock()
+	_, err = h.in.Write(append(line, '\n'))
+	h.sending.Unlock()
+	if err != nil {
+		<-h.gone // nobody reads, so there is nobody
+		return 0, h.err
+	}
+	return id, nil
 }
 
 func (h *host) wait(ctx context.Context, to <-chan answer) (answer, error) {

@@ -21,7 +21,7 @@ func TestMain(m *testing.M) {
 	if from == "" {
 		os.Exit(proctest.Tidy(m).Run())
 	}
-	s, err := Start(context.Background(), Options{Packages: []string{from}})
+	s, err := Start(context.Background(), Options{Packages: []string{from}, SpareAfter: time.Nanosecond})
 	if err == nil {
 		_, err = s.Set(context.Background(), esm("shop", endless))
 	}

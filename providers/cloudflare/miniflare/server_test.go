@@ -351,7 +351,7 @@ func TestScheduled(t *testing.T) {
 	}
 }
 
-// BenchmarkSet is how long it takes from another version to its first answer.
+// BenchmarkSet is how long it takes from another version to its first answer, without a spare.
 func BenchmarkSet(b *testing.B) {
 	s, err := Start(b.Context(), Options{Packages: []string{packages(b)}})
 	if err != nil {
