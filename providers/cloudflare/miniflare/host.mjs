@@ -36,7 +36,9 @@ const { Miniflare, Log, LogLevel, Response } = await import(pathToFileURL(found.
 // Workers have Node's modules without a flag from this compatibility date on. A runtime that is older than that needs the flags.
 // https://developers.cloudflare.com/changelog/post/2026-08-04-nodejs-compat-default/
 const nodeDefault = "2026-08-04";
-const needsFlags = createRequire(found.path)("workerd").compatibilityDate < nodeDefault;
+const { compatibilityDate: newestDate } = createRequire(found.path)("workerd");
+const needsFlags = newestDate < nodeDefault;
+const saidOfDates = new Set();
 tell({ version: found.version });
 
 // launch begins the start of an instance. What it prints is kept until it is shown.
@@ -201,6 +203,14 @@ const start = async ({ id, options }) => {
       for (const flag of ["nodejs_compat", "nodejs_compat_v2"]) {
         if (!flags.includes(flag) && !flags.includes("no_" + flag)) flags.push(flag);
       }
+    }
+    // Newer versions of miniflare refuse such a date. One to come is refused by all.
+    const date = worker.compatibilityDate;
+    if (date > newestDate && date <= new Date().toISOString().slice(0, 10)) {
+      const said = `${worker.name}: this runtime is older than the compatibility date ${date}, and runs it as of ${newestDate}\n`;
+      if (!saidOfDates.has(said)) process.stderr.write(said);
+      saidOfDates.add(said);
+      worker.compatibilityDate = newestDate;
     }
   }
   const key = keyOf(options);
