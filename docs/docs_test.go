@@ -127,7 +127,7 @@ var evidence = map[int]string{
 	1:  "engine/announced_test.go:TestOnlyWhatWasAnnouncedIsDone",
 	2:  "engine/drift_test.go:TestDriftIsSeenAndRepaired",
 	3:  "cmd/render/screens_test.go:TestAllDrawn",
-	4:  "providers/aws/calls_test.go:TestCallsAreFew",
+	4:  "providers/aws/stacks/calls_test.go:TestCallsAreFew",
 	5:  "engine/plan_test.go:TestPlanWritesNothing",
 	6:  "engine/run_test.go:TestSavedPlans",
 	7:  "reviewed.txtar",

@@ -10,6 +10,7 @@ import (
 
 	"github.com/cloudflare/cloudflare-go/v6/option"
 
+	"github.com/athanor-dev/athanor/providers/cloudflare/internal/limit"
 	"github.com/athanor-dev/athanor/reconcile"
 )
 
@@ -20,7 +21,7 @@ type Cloud struct {
 	getenv   func(string) string
 	folder   func() (string, error) // of the user's settings
 	who      func() (credentials, error)
-	limits   *limits
+	limits   *limit.Limits
 	warnings *warnings // nil: nobody hears them
 	clients  sync.Map  // by type
 	http     *http.Client
@@ -34,7 +35,7 @@ type Cloud struct {
 // FromToken is a handle that is made of a token and an account, by id or by name, instead of settings. It has its own
 // limits of rates.
 func FromToken(endpoint, token, account string) *Cloud {
-	c := newCloud(newLimits(), Settings{Endpoint: &endpoint, Account: &account})
+	c := newCloud(limit.New(), Settings{Endpoint: &endpoint, Account: &account})
 	c.getenv = func(name string) string {
 		if name == defaultTokenEnv {
 			return token
@@ -45,7 +46,7 @@ func FromToken(endpoint, token, account string) *Cloud {
 	return c
 }
 
-func newCloud(limits *limits, settings Settings) *Cloud {
+func newCloud(limits *limit.Limits, settings Settings) *Cloud {
 	c := &Cloud{
 		settings: settings, getenv: os.Getenv, folder: os.UserConfigDir, limits: limits, asking: make(chan struct{}, 1), zones: map[string]Zone{},
 		http: reconcile.NewHTTPClient(),

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/athanor-dev/athanor/providers/cloudflare/internal/limit"
 	"github.com/athanor-dev/athanor/reconcile"
 	"github.com/athanor-dev/athanor/reconcile/rate"
 )
@@ -43,17 +44,17 @@ func (c *Cloud) pass(req *http.Request, next func(*http.Request) (*http.Response
 	if err != nil {
 		return nil, err
 	}
-	limit := c.limits.of(way.endpoint, way.token)
+	limiter := c.limits.Of(way.endpoint, way.token)
 	var res *http.Response
-	err = limit.Through(ctx, call, rate.Attempt{
+	err = limiter.Through(ctx, call, rate.Attempt{
 		Do: func(ctx context.Context) error {
 			var err error
 			if res, err = next(req.WithContext(ctx)); err != nil {
 				res = nil
 				return err
 			}
-			if left, reset, ok := remaining(res.Header); ok {
-				defer limit.Told(left, reset)
+			if left, reset, ok := limit.Remaining(res.Header); ok {
+				defer limiter.Told(left, reset)
 			}
 			return whole(op, way.token, res)
 		},

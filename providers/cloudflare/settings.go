@@ -8,6 +8,7 @@ import (
 	"net/url"
 
 	"github.com/athanor-dev/athanor"
+	"github.com/athanor-dev/athanor/providers/cloudflare/internal/limit"
 	"github.com/athanor-dev/athanor/reconcile"
 )
 
@@ -82,7 +83,7 @@ func Constructs(services ...Service) map[string]athanor.Construct {
 
 // Provider is the family cloudflare with the kinds of these services.
 func Provider(services ...Service) reconcile.Provider {
-	limits, heard := newLimits(), newWarnings()
+	limits, heard := limit.New(), newWarnings()
 	p := reconcile.Provider{
 		Name:     "cloudflare",
 		Settings: new(Settings),
@@ -105,7 +106,7 @@ func Provider(services ...Service) reconcile.Provider {
 	return p
 }
 
-func open(limits *limits, settings any) (*Cloud, error) {
+func open(limits *limit.Limits, settings any) (*Cloud, error) {
 	s, ok := settings.(*Settings)
 	if !ok {
 		return nil, fmt.Errorf("settings of cloudflare: have %T", settings)

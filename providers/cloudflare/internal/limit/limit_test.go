@@ -1,4 +1,4 @@
-package cloudflare
+package limit
 
 import (
 	"context"
@@ -19,7 +19,7 @@ func spend(t *testing.T, l *rate.Limiter, n int, header http.Header) time.Durati
 			t.Fatal(err)
 		}
 		call := l.Begin()
-		if left, reset, ok := remaining(header); ok {
+		if left, reset, ok := Remaining(header); ok {
 			l.Told(left, reset)
 		}
 		call.Answered()
@@ -38,7 +38,7 @@ func refuse(t *testing.T, l *rate.Limiter, after time.Duration) {
 
 func TestPublishedLimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := newLimits().of("endpoint", "token")
+		l := New().Of("endpoint", "token")
 		if d := spend(t, l, quota, nil); d != 0 {
 			t.Errorf("the first %d calls wait %s", quota, d)
 		}
@@ -54,7 +54,7 @@ func TestPublishedLimit(t *testing.T) {
 // TestToldLimit: the service's own count is believed, since others use the token too.
 func TestToldLimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := newLimits().of("endpoint", "token")
+		l := New().Of("endpoint", "token")
 		told := http.Header{"Ratelimit": {`"burst";r=100;t=60, "default";r=2;t=20`}}
 		spend(t, l, 1, told)
 		if d := spend(t, l, 2, nil); d != 0 {
@@ -68,13 +68,13 @@ func TestToldLimit(t *testing.T) {
 
 func TestRetryAfter(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		limits := newLimits()
-		l := limits.of("endpoint", "token")
+		limits := New()
+		l := limits.Of("endpoint", "token")
 		refuse(t, l, 7*time.Second)
-		if d := spend(t, limits.of("endpoint", "token"), 1, nil); d != 7*time.Second {
+		if d := spend(t, limits.Of("endpoint", "token"), 1, nil); d != 7*time.Second {
 			t.Errorf("waits %s, want 7s", d)
 		}
-		if d := spend(t, limits.of("endpoint", "another token"), 1, nil); d != 0 {
+		if d := spend(t, limits.Of("endpoint", "another token"), 1, nil); d != 0 {
 			t.Errorf("another token waits %s", d)
 		}
 		refuse(t, l, time.Hour)
@@ -93,7 +93,7 @@ func TestRemaining(t *testing.T) {
 	for header, want := range map[string]int{
 		``: -1, `"default";r=5;t=30`: 5, `"a";r=5;t=30,"b";r=4;t=1`: 4, `"default";t=30`: -1, `"default";r=x;t=30`: -1, `r=1`: -1,
 	} {
-		left, _, ok := remaining(http.Header{"Ratelimit": {header}})
+		left, _, ok := Remaining(http.Header{"Ratelimit": {header}})
 		if !ok {
 			left = -1
 		}

@@ -1,4 +1,4 @@
-package aws_test
+package stacks_test
 
 import (
 	"errors"

@@ -1,4 +1,6 @@
-package aws_test
+// Package stacks_test tests what several services of AWS are together: stacks, the calls that they make, and what they may do. It is apart from the
+// provider, whose own tests are inside of its package: the compiler would compile every kind once more for them.
+package stacks_test
 
 import (
 	"archive/zip"

@@ -1,4 +1,6 @@
-package cloudflare
+// Package limit keeps calls under the limits of Cloudflare's API. It knows what the service publishes and what its answers say of its count; it
+// sends nothing. It is apart from the provider so that its tests see what is not exported, and no kind is compiled once more for them.
+package limit
 
 import (
 	"crypto/sha256"
@@ -11,17 +13,18 @@ import (
 	"github.com/athanor-dev/athanor/reconcile/rate"
 )
 
-// limits are the rates of all tokens, shared by all handles of a provider: Cloudflare counts what a token asks,
+// Limits are the rates of all tokens, shared by all handles of a provider: Cloudflare counts what a token asks,
 // whatever for and in whichever account.
-type limits struct {
+type Limits struct {
 	mu sync.Mutex
 	by map[[sha256.Size]byte]*rate.Limiter
 }
 
-func newLimits() *limits { return &limits{by: map[[sha256.Size]byte]*rate.Limiter{}} }
+// New has no token yet.
+func New() *Limits { return &Limits{by: map[[sha256.Size]byte]*rate.Limiter{}} }
 
-// of is the limiter that calls with a token are under.
-func (l *limits) of(endpoint, token string) *rate.Limiter {
+// Of is the limiter that calls with a token are under.
+func (l *Limits) Of(endpoint, token string) *rate.Limiter {
 	key := sha256.Sum256([]byte(endpoint + "\x00" + token))
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -39,8 +42,8 @@ const (
 	window = 5 * time.Minute
 )
 
-// remaining reads the header Ratelimit, such as "default";r=1199;t=300. Of several limits the tightest counts.
-func remaining(h http.Header) (left int, reset time.Duration, ok bool) {
+// Remaining reads the header Ratelimit, such as "default";r=1199;t=300. Of several limits the tightest counts.
+func Remaining(h http.Header) (left int, reset time.Duration, ok bool) {
 	for item := range strings.SplitSeq(strings.Join(h.Values("Ratelimit"), ","), ",") {
 		r, t := -1, -1
 		for param := range strings.SplitSeq(item, ";") {
