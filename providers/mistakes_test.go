@@ -1,6 +1,7 @@
 package providers
 
 import (
+	"cmp"
 	"encoding/json"
 	"flag"
 	"fmt"
@@ -17,6 +18,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/athanor-dev/athanor/reconcile/props"
 	tokens "github.com/athanor-dev/athanor/reconcile/token"
@@ -46,7 +48,7 @@ func (m mistake) String() string { return m.sort + " in " + m.where }
 // from the environment: so documentation, checks, comparison and calls are all as if the author had written them.
 func TestMistakes(t *testing.T) {
 	t.Parallel()
-	counts, instead := map[string]map[string]int{}, overlay(t)
+	counts, instead, seeded := map[string]map[string]int{}, overlay(t), 0
 	for _, dir := range tablesIn(t) {
 		pattern := sample[dir]
 		if *mistakesOf != "" {
@@ -62,9 +64,12 @@ func TestMistakes(t *testing.T) {
 		all := slices.DeleteFunc(mistakesIn(t, dir), func(m mistake) bool {
 			return !regexp.MustCompile(pattern).MatchString(m.String()) || !regexp.MustCompile(*mistakesOnly).MatchString(m.String())
 		})
-		if len(all) == 0 {
+		if len(all) == 0 && *mistakesOnly == "" {
 			t.Errorf("%s: no mistake to seed", dir)
+		} else if len(all) == 0 {
+			t.Logf("%s: no mistake matches %s", dir, *mistakesOnly)
 		}
+		seeded += len(all)
 		for _, m := range all {
 			by := s.foundBy(m)
 			if by == "" {
@@ -76,6 +81,9 @@ func TestMistakes(t *testing.T) {
 			}
 			counts[m.sort][strings.SplitN(by, "/", 2)[0]]++
 		}
+	}
+	if seeded == 0 {
+		t.Logf("no package has a mistake that matches: nothing was tried")
 	}
 	for _, sort := range slices.Sorted(maps.Keys(counts)) {
 		t.Logf("%s: %v", sort, counts[sort])
@@ -283,13 +291,13 @@ func otherDefault(f tagged) (string, int) {
 		if high, is := f.value("max"); is >= 0 && high == have {
 			return (d / 2).String(), at
 		}
-		return (2 * d).String(), at
+		return cmp.Or(2*d, time.Hour).String(), at
 	case "*props.Size":
 		n, _ := props.ParseSize(have)
 		if high, is := f.value("max"); is >= 0 && high == have {
 			return (n / 2).String(), at
 		}
-		return (2 * n).String(), at
+		return cmp.Or(2*n, props.GiB).String(), at
 	}
 	return "", -1
 }

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"unicode"
 
 	"github.com/athanor-dev/athanor/reconcile/props"
 )
@@ -79,12 +80,21 @@ func NewCatalog(providers ...Provider) (*Catalog, error) {
 	c := &Catalog{kinds: map[string]Any{}, owner: map[string]int{}, variants: map[string]Any{}}
 	folded := map[string]string{}
 	for _, p := range providers {
+		if p.Name == "" {
+			return nil, fmt.Errorf("a provider of %d kinds has no Name", len(p.Kinds))
+		}
 		if _, taken := c.Provider(p.Name); taken {
 			return nil, fmt.Errorf("provider %s: there is one of that name", p.Name)
 		}
 		c.providers = append(c.providers, p)
-		for _, k := range p.Kinds {
+		for i, k := range p.Kinds {
+			if k == nil {
+				return nil, fmt.Errorf("provider %s: its kind number %d is nil", p.Name, i+1)
+			}
 			name := k.Spec().Type
+			if err := namedWell(name); err != nil {
+				return nil, fmt.Errorf("provider %s: its kind number %d, with the props %T: %w", p.Name, i+1, k.Spec().NewProps(), err)
+			}
 			if other, ok := folded[strings.ToLower(name)]; ok {
 				return nil, fmt.Errorf("kind %s: its name is taken by %s", name, other)
 			}
@@ -97,6 +107,17 @@ func NewCatalog(providers ...Provider) (*Catalog, error) {
 		}
 	}
 	return c, c.pair()
+}
+
+// namedWell refuses a type that a program could not name.
+func namedWell(name string) error {
+	switch {
+	case name == "":
+		return fmt.Errorf("its Type is missing")
+	case strings.ContainsFunc(name, unicode.IsSpace):
+		return fmt.Errorf("its Type is %q: want a word such as house.Lamp, without spaces", name)
+	}
+	return nil
 }
 
 // Close ends what providers keep running.

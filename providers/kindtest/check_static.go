@@ -50,6 +50,7 @@ func checkDefinition(t T, s Suite) {
 		t.Errorf("attributes cannot be referred to: %v", err)
 	}
 	checkOrders(t, s)
+	checkUnits(t, s)
 	named(t, "Moves", spec.Moves, attrs)
 	named(t, "Once", spec.Once, attrs)
 	named(t, "AtBirth", spec.AtBirth, attrs)

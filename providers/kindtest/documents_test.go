@@ -24,7 +24,7 @@ type bellProps struct {
 	Name string
 	// Tone that it rings in.
 	Tone *string `prop:"enum=low|high,default=low" wire:"sound.tone"`
-	// Rings is how long it rings.
+	// Rings is how long it rings, in whole seconds.
 	Rings *time.Duration `prop:"min=1s,max=1m,default=2s" wire:"rings"`
 	// Doors at which it is rung.
 	Doors []string `prop:"set" wire:"doors"`

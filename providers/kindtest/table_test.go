@@ -27,7 +27,7 @@ var lampText []byte
 // The props of a lamp, each in a struct of its own, so that a mistake takes the place of one.
 type (
 	glow struct {
-		// Glow is how long it glows.
+		// Glow is how long it glows, in whole seconds.
 		Glow *time.Duration `prop:"min=1s,max=1h,default=30s" wire:"GlowSeconds"`
 	}
 	color struct {
@@ -53,7 +53,7 @@ type (
 // The mistakes.
 type (
 	milliGlow struct {
-		// Glow is how long it glows.
+		// Glow is how long it glows, in whole seconds.
 		Glow *time.Duration `prop:"min=1s,max=1h,default=30s,unit=1ms" wire:"GlowSeconds"`
 	}
 	wrongUnit struct {
@@ -62,8 +62,18 @@ type (
 		socket
 		rooms
 	}
-	misnamedGlow struct {
+	unsaidGlow struct {
 		// Glow is how long it glows.
+		Glow *time.Duration `prop:"min=1s,max=1h,default=30s" wire:"GlowSeconds"`
+	}
+	unsaidUnit struct {
+		unsaidGlow
+		color
+		socket
+		rooms
+	}
+	misnamedGlow struct {
+		// Glow is how long it glows, in whole seconds.
 		Glow *time.Duration `prop:"min=1s,max=1h,default=30s" wire:"GlowTime"`
 	}
 	wrongName struct {
@@ -73,7 +83,7 @@ type (
 		rooms
 	}
 	shortGlow struct {
-		// Glow is how long it glows.
+		// Glow is how long it glows, in whole seconds.
 		Glow *time.Duration `prop:"min=1s,max=1h,default=20s" wire:"GlowSeconds"`
 	}
 	wrongDefault struct {
@@ -309,6 +319,8 @@ func TestMistakesInTablesAreFound(t *testing.T) {
 	}{
 		{"none", found[lampProps], "", ""},
 		{"wrong unit", found[wrongUnit], "Golden", `"GlowSeconds":"120000"`},
+		{"wrong unit, by the comment", found[wrongUnit], kindtest.Definition, "glow is documented in whole seconds, and half a one more is taken"},
+		{"a comment without the unit", found[unsaidUnit], kindtest.Definition, "glow is not documented in whole units"},
 		{"wrong name", found[wrongName], "Validate", `glow: no call takes an attribute "GlowTime"`},
 		{"wrong default", found[wrongDefault], "Golden", `"GlowSeconds":"20"`},
 		{"immutable left out", found[immutableLeftOut], "there and back, and twice writes nothing", "a lamp keeps its socket"},

@@ -24,15 +24,31 @@ func attributeTags(t reflect.Type, names []string, into *reconcile.Tags) error {
 		return err
 	}
 	for _, f := range fields {
+		for _, key := range []string{"prop", "wire"} {
+			if _, tagged := f.Field.Tag.Lookup(key); tagged {
+				return fmt.Errorf("attribute %s: its %s tag means nothing for an attribute", f.Name, key)
+			}
+		}
 		tag, tagged := f.Field.Tag.Lookup("attr")
 		if !tagged {
 			continue
 		}
+		seen := map[string]bool{}
 		for word := range strings.SplitSeq(tag, ",") {
-			key, value, _ := strings.Cut(word, "=")
+			key, value, given := strings.Cut(word, "=")
+			if seen[key] {
+				return fmt.Errorf("attribute %s: tag %q stands there twice", f.Name, word)
+			}
+			seen[key] = true
+			if given && key == "mutable" && value == "" {
+				return fmt.Errorf("attribute %s: tag %q: names no prop", f.Name, word)
+			}
 			if err := attributeWord(f.Name, key, value, names, into); err != nil {
 				return fmt.Errorf("attribute %s: tag %q: %w", f.Name, word, err)
 			}
+		}
+		if seen["createOnly"] && seen["mutable"] {
+			return fmt.Errorf("attribute %s: tag \"mutable\": means nothing for what the creation alone answers", f.Name)
 		}
 	}
 	return nil
@@ -54,7 +70,10 @@ func attributeWord(name, key, value string, names []string, into *reconcile.Tags
 		}
 		for prop := range strings.SplitSeq(value, "|") {
 			if !slices.Contains(names, prop) {
-				return fmt.Errorf("%q is no prop", prop)
+				return fmt.Errorf("%q is no prop%s", prop, meant(prop, names))
+			}
+			if slices.Contains(into.MovedBy[name], tree.Path(prop)) {
+				return fmt.Errorf("says %q twice", prop)
 			}
 			if into.MovedBy == nil {
 				into.MovedBy = map[string][]tree.Path{}

@@ -105,6 +105,10 @@ func (r *row) checkForm() error {
 		switch t {
 		case reflect.TypeFor[token.Int](), reflect.TypeFor[token.Bool](), reflect.TypeFor[token.Duration]():
 			return fmt.Errorf("a %s has no form of its own on a wire: name a codec that writes and reads it, or leave it to code", t)
+		case reflect.TypeFor[time.Duration]():
+			if t != r.typ {
+				return fmt.Errorf("a %s has no unit on a wire: name a codec that writes and reads it, or leave it to code", r.typ)
+			}
 		}
 		if t.Kind() != reflect.Slice && t.Kind() != reflect.Map {
 			if k := t.Kind(); t != r.typ && (k == reflect.Struct || k == reflect.Pointer || k == reflect.Interface) {

@@ -32,7 +32,7 @@ func Both(of any) Shape {
 // isStruct reports a struct of a client.
 func isStruct(of any) bool {
 	_, json := of.(members)
-	return !json && reflect.TypeOf(of).Kind() == reflect.Struct
+	return !json && of != nil && pointedType(reflect.TypeOf(of)).Kind() == reflect.Struct
 }
 
 // JSON makes the names of a struct those of its members in JSON.
@@ -41,6 +41,9 @@ func JSON(of any) any { return members{reflect.TypeOf(of)} }
 type members struct{ of reflect.Type }
 
 func namesOf(of any) func(string) (bool, string) {
+	if of == nil {
+		return nil
+	}
 	if m, ok := of.(members); ok {
 		return func(name string) (bool, string) {
 			ok, _ := hasField(m.of, name, jsonField) // a client may wrap its values: a document is written without them
@@ -103,6 +106,9 @@ func hasField(t reflect.Type, name string, field func(reflect.Type, string) (ref
 
 // named checks the wire names of rows against what calls take and answers show.
 func named(rows []*row, shapes []Shape) error {
+	if slices.ContainsFunc(shapes, func(s Shape) bool { return s.has == nil }) {
+		return fmt.Errorf("For: nil has no names")
+	}
 	calls := slices.DeleteFunc(slices.Clone(shapes), func(s Shape) bool { return !s.call })
 	answers := slices.DeleteFunc(slices.Clone(shapes), func(s Shape) bool { return !s.answer })
 	for _, r := range rows {

@@ -1,6 +1,7 @@
 package kind_test
 
 import (
+	"context"
 	"testing"
 
 	"github.com/athanor-dev/athanor/reconcile"
@@ -17,7 +18,8 @@ func TestNamesThatAreAlwaysGiven(t *testing.T) {
 	}
 	k := kindOf[pathProps]()
 	k.Named = &kind.Named[pathProps, int]{Given: func(p pathProps) string { return p.Path }, Prop: "path"}
-	k.FilesAt = []tree.Path{"path"}
+	k.Files, k.FilesAt = []tree.Path{"path"}, []tree.Path{"path"}
+	k.Prepare = func(context.Context, kind.Workspace, pathProps) (map[string]kind.Asset, error) { return nil, nil }
 	erased, job := k.Erase(), &reconcile.Job{Props: map[string]any{"path": "a b/c "}}
 	if err := erased.Validate(); err != nil {
 		t.Fatal(err)

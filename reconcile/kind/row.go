@@ -32,7 +32,7 @@ type row struct {
 	unit     int64
 	standard reflect.Value // the default, invalid without one
 
-	immutable, deferrable, needsReady, maskLive, writeOnly, set, whole bool
+	required, immutable, deferrable, needsReady, maskLive, writeOnly, set, whole bool
 	// elements: the structs in the list or map have a table of their own. omitZero: zero is not sent.
 	elements, omitZero bool
 
@@ -61,13 +61,14 @@ func (in reader) rows(t reflect.Type, at tree.Path) ([]*row, error) {
 		return nil, err
 	}
 	var rows, members []*row
+	var each []string
 	for _, tag := range tags {
 		if slices.Contains(strings.Split(tag.Field.Tag.Get("prop"), ","), "each") {
 			more, err := in.each(tag, at)
 			if err != nil {
 				return nil, err
 			}
-			members = append(members, more...)
+			members, each = append(members, more...), append(each, tag.Name)
 			rows = append(rows, more...)
 			continue
 		}
@@ -80,14 +81,17 @@ func (in reader) rows(t reflect.Type, at tree.Path) ([]*row, error) {
 		}
 		rows = append(rows, r)
 	}
-	for _, r := range rows {
-		if slices.Contains(members, r) {
-			continue // its conditions are about its own struct
-		}
+	own := slices.DeleteFunc(slices.Clone(rows), func(r *row) bool { return slices.Contains(members, r) })
+	for _, r := range own { // conditions of members are about their own struct
 		for _, c := range []*condition{&r.needs, &r.with, &r.excludes} {
-			if err := c.find(r, rows); err != nil {
+			if err := c.find(r, own, each); err != nil {
 				return nil, fmt.Errorf("%s: %w", r.path, err)
 			}
+		}
+	}
+	for _, r := range own {
+		if err := r.canCount(at == ""); err != nil {
+			return nil, fmt.Errorf("%s: %w", r.path, err)
 		}
 	}
 	return rows, apart(rows)
@@ -120,15 +124,49 @@ func (in reader) each(tag props.Tagged, at tree.Path) ([]*row, error) {
 	return rows, err
 }
 
-func (c *condition) find(r *row, rows []*row) error {
+// find finds the prop of a condition among those of the same struct. each are those whose members are rows.
+func (c *condition) find(r *row, rows []*row, each []string) error {
 	if c.name == "" {
 		return nil
 	}
-	i := slices.IndexFunc(rows, func(o *row) bool { return o.name == c.name && o != r })
-	if i < 0 {
-		return fmt.Errorf("it depends on %q, which is no other prop", c.name)
+	if slices.Contains(each, c.name) {
+		return fmt.Errorf("it depends on %q, whose members count each: name a prop that does not have each, or let Check find it", c.name)
 	}
-	c.row = rows[i]
+	var names []string
+	for _, o := range rows {
+		if o != r {
+			names = append(names, o.name)
+		}
+		if o != r && o.name == c.name {
+			c.row = o
+			return nil
+		}
+	}
+	return fmt.Errorf("it depends on %q, which is no other prop%s", c.name, meant(c.name, names))
+}
+
+// meant is the name that somebody may have meant, as the end of an error.
+func meant(name string, names []string) string {
+	if near, ok := props.Nearest(name, names); ok {
+		return ": did you mean " + near + "?"
+	}
+	return ""
+}
+
+// canCount refuses conditions under which a prop always counts, or never. atTop: no struct that it is in can be left out.
+func (r *row) canCount(atTop bool) error {
+	for _, c := range []condition{r.needs, r.with, r.excludes} {
+		switch {
+		case c.row == nil:
+		case atTop && c.row.required && (c.row.typ.Kind() == reflect.String || c.row.typ.Kind() == reflect.Interface):
+			if c.row == r.excludes.row {
+				return fmt.Errorf("it depends on %s, which is required: it never counts", c.name)
+			}
+			return fmt.Errorf("it depends on %s, which is required: it always counts", c.name)
+		case c.row != r.excludes.row && c.row.excludes.row == r:
+			return fmt.Errorf("it counts with %s alone, which excludes it", c.name)
+		}
+	}
 	return nil
 }
 
@@ -169,6 +207,7 @@ func (in reader) row(r *row, tag reflect.StructTag, owner reflect.Type) error {
 	if r.typ == reflect.TypeFor[time.Duration]() && r.wire != "" {
 		r.unit = int64(time.Second)
 	}
+	r.required = slices.Contains(strings.Split(tag.Get("prop"), ","), "required")
 	for word := range strings.SplitSeq(tag.Get("prop"), ",") {
 		if err := in.word(r, word, owner); err != nil {
 			return fmt.Errorf("tag %q: %w", word, err)
@@ -183,13 +222,12 @@ func (in reader) row(r *row, tag reflect.StructTag, owner reflect.Type) error {
 // contradiction finds words of which one makes the other mean nothing.
 func contradiction(r *row, prop string) error {
 	words := strings.Split(prop, ",")
-	required := slices.Contains(words, "required")
 	said := func(key string) string {
 		return words[slices.IndexFunc(words, func(w string) bool { k, _, _ := strings.Cut(w, "="); return k == key })]
 	}
 	names := slices.DeleteFunc([]string{r.needs.name, r.with.name, r.excludes.name}, func(name string) bool { return name == "" })
 	switch {
-	case required && r.standard.IsValid():
+	case r.required && r.standard.IsValid():
 		return fmt.Errorf("tag %q: means nothing for what is required", said("default"))
 	case r.standard.IsValid() && r.unit > 1 && r.standard.CanInt() && r.standard.Int()%r.unit != 0:
 		return fmt.Errorf("tag %q: want %s", said("default"), r.units())
@@ -199,7 +237,7 @@ func contradiction(r *row, prop string) error {
 		return fmt.Errorf("tag \"masklive\": means nothing for what is write-only: nothing shows live entries")
 	case r.immutable && r.call != "":
 		return fmt.Errorf("call=%s means nothing for what is immutable: nothing sets it", r.call)
-	case required && (r.needs.name != "" || r.excludes.name != ""):
+	case r.required && (r.needs.name != "" || r.excludes.name != ""):
 		return fmt.Errorf("it is required, and counts with %s alone or without it", cmp.Or(r.needs.name, r.excludes.name))
 	}
 	for i, name := range names {
@@ -212,21 +250,61 @@ func contradiction(r *row, prop string) error {
 
 // parseWire reads the wire tag: NAME[,CODEC][,call=OPERATION][,elements][,omitzero].
 func (r *row) parseWire(tag string, codecs []Codec) error {
-	r.wire, tag, _ = strings.Cut(tag, ",")
-	for word := range strings.FieldsFuncSeq(tag, func(c rune) bool { return c == ',' }) {
-		if call, ok := strings.CutPrefix(word, "call="); ok {
-			r.call = call
-			continue
+	name, rest, more := strings.Cut(tag, ",")
+	if r.wire = name; name != "" && slices.ContainsFunc(strings.Split(name, "."), func(part string) bool { return part == "" || strings.ContainsAny(part, " \t\n") }) {
+		return fmt.Errorf("its wire name %q: want words with a dot between them", name)
+	}
+	flags := map[string]*bool{"elements": &r.elements, "omitzero": &r.omitZero}
+	for more {
+		var word string
+		word, rest, more = strings.Cut(rest, ",")
+		if err := r.wireWord(word, flags, codecs); err != nil {
+			return err
 		}
-		if flag := map[string]*bool{"elements": &r.elements, "omitzero": &r.omitZero}[word]; flag != nil {
-			*flag = true
-			continue
+	}
+	switch {
+	case r.wire == "" && r.codec != nil:
+		return fmt.Errorf("codec %q means nothing for a prop that code compares", r.codec.Name)
+	case r.wire == "" && r.call != "":
+		return fmt.Errorf("call=%s means nothing for a prop that code compares", r.call)
+	}
+	return nil
+}
+
+// wireWord reads one word after the name.
+func (r *row) wireWord(word string, flags map[string]*bool, codecs []Codec) error {
+	call, isCall := strings.CutPrefix(word, "call=")
+	codec := slices.IndexFunc(codecs, func(c Codec) bool { return c.Name == word })
+	switch flag := flags[word]; {
+	case isCall && r.call != "":
+		return fmt.Errorf("its wire tag says call= twice")
+	case isCall && call == "":
+		return fmt.Errorf("call= names no operation")
+	case isCall:
+		r.call = call
+	case flag != nil && *flag:
+		return fmt.Errorf("its wire tag says %s twice", word)
+	case flag != nil:
+		*flag = true
+	case codec < 0:
+		return fmt.Errorf("codec %q is not known to the table", word)
+	case r.codec != nil:
+		return fmt.Errorf("its wire tag names the codecs %q and %q", r.codec.Name, word)
+	default:
+		r.codec = &codecs[codec]
+	}
+	return nil
+}
+
+// apartByName refuses codecs that no wire tag could name.
+func apartByName(codecs []Codec) error {
+	for i, c := range codecs {
+		switch {
+		case c.Name == "":
+			return fmt.Errorf("a codec has no name")
+		case slices.ContainsFunc(codecs[:i], func(o Codec) bool { return o.Name == c.Name }):
+			return fmt.Errorf("two codecs are named %q", c.Name)
 		}
-		i := slices.IndexFunc(codecs, func(c Codec) bool { return c.Name == word })
-		if i < 0 {
-			return fmt.Errorf("codec %q is not known to the table", word)
-		}
-		r.codec = &codecs[i]
 	}
 	return nil
 }
@@ -252,7 +330,7 @@ func (in reader) members(r *row) (err error) {
 
 // word reads one word of a prop tag. Those that are not of the table package props has read.
 func (in reader) word(r *row, word string, owner reflect.Type) error {
-	key, value, hasValue := strings.Cut(word, "=")
+	key, value, _ := strings.Cut(word, "=")
 	flags := map[string]*bool{
 		"immutable": &r.immutable, "deferrable": &r.deferrable, "needsready": &r.needsReady, "masklive": &r.maskLive,
 		"writeonly": &r.writeOnly, "set": &r.set, "whole": &r.whole,
@@ -260,9 +338,7 @@ func (in reader) word(r *row, word string, owner reflect.Type) error {
 	conditions := map[string]*string{"needs": &r.needs.name, "with": &r.with.name, "excludes": &r.excludes.name}
 	switch {
 	case flags[key] != nil:
-		if *flags[key] = true; hasValue {
-			return fmt.Errorf("takes no value")
-		}
+		*flags[key] = true
 		return in.flag(r, key)
 	case conditions[key] != nil:
 		if *conditions[key] = value; value == "" {
@@ -299,6 +375,8 @@ func (in reader) outsideLists() error {
 func (in reader) flag(r *row, key string) error {
 	compared := r.wire != "" && !in.inside
 	switch {
+	case (key == "deferrable" || key == "needsready") && !mayRefer(r.typ):
+		return fmt.Errorf("means nothing for a %s, which holds no reference", r.typ)
 	case key == "immutable" && in.inWire:
 		return fmt.Errorf("means nothing for a member: the prop that it is in is compared as a whole")
 	case key == "writeonly" && !compared:
@@ -311,6 +389,14 @@ func (in reader) flag(r *row, key string) error {
 		return fmt.Errorf("means nothing for what is no map")
 	}
 	return nil
+}
+
+// mayRefer reports whether a value of a type may hold references.
+func mayRefer(t reflect.Type) bool {
+	for t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice || t.Kind() == reflect.Map {
+		t = t.Elem()
+	}
+	return t.Kind() == reflect.String || t.Kind() == reflect.Struct || t.Kind() == reflect.Interface
 }
 
 func (r *row) parseUnit(text string) error {

@@ -53,7 +53,7 @@ func TableOf[P any](codecs ...Codec) *Table[P] {
 	t.load = sync.OnceValues(func() ([]*row, error) {
 		rows, err := reader{codecs: t.codecs}.rows(reflect.TypeFor[P](), "")
 		if err == nil {
-			err = named(rows, t.shapes)
+			err = errorOr(apartByName(t.codecs), func() error { return named(rows, t.shapes) })
 		}
 		return rows, err
 	})
@@ -68,10 +68,17 @@ func (t *Table[P]) For(shapes ...Shape) *Table[P] {
 }
 
 // Validate reports what is wrong with the tags.
-func (t *Table[P]) Validate() error { _, err := t.load(); return err }
+func (t *Table[P]) Validate() error { _, err := t.loaded(); return err }
+
+func (t *Table[P]) loaded() ([]*row, error) {
+	if t.load == nil {
+		return nil, fmt.Errorf("a table is made by TableOf")
+	}
+	return t.load()
+}
 
 func (t *Table[P]) rows() []*row {
-	rows, err := t.load()
+	rows, err := t.loaded()
 	if err != nil {
 		panic("kind: " + err.Error()) // the code that registers the kind has been told
 	}

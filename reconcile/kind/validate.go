@@ -47,7 +47,7 @@ func (k *Kind[P, L, A]) tags() (reconcile.Tags, error) {
 	}); err != nil {
 		return reconcile.Tags{}, err
 	}
-	if err := readsFiles(k.Prepare != nil, k.Files); err != nil {
+	if err := readsFiles[P](k.Prepare != nil, k.Files); err != nil {
 		return reconcile.Tags{}, err
 	}
 	if p := k.Parents; p != nil && (len(p.Kinds) == 0 || p.List == nil) {
@@ -65,6 +65,9 @@ func (k *Kind[P, L, A]) tags() (reconcile.Tags, error) {
 	if n := k.Named; n != nil && k.Dynamic == nil && n.Rule == nil && !isRequired[P](n.prop()) {
 		return reconcile.Tags{}, fmt.Errorf("Named has no Rule to generate names by, and %s is not required", n.prop())
 	}
+	if err := k.meansSomething(); err != nil {
+		return reconcile.Tags{}, err
+	}
 	if k.Dynamic != nil {
 		if k.Props != nil {
 			return reconcile.Tags{}, fmt.Errorf("it has Props and Dynamic: give one of them")
@@ -72,6 +75,39 @@ func (k *Kind[P, L, A]) tags() (reconcile.Tags, error) {
 		return k.Dynamic.Tags, nil
 	}
 	return tagsOf[P, A](k.Props, k.API)
+}
+
+// meansSomething refuses capabilities that can do nothing.
+func (k *Kind[P, L, A]) meansSomething() error {
+	later, isLater := k.Deletion.(Later[L])
+	switch n := k.Named; {
+	case isLater && later == nil:
+		return fmt.Errorf("Deletion is a Later without a function")
+	case k.EventuallyVisible < 0:
+		return fmt.Errorf("EventuallyVisible is less than 0")
+	case len(k.FilesAt) > 0 && len(k.Files) == 0:
+		return fmt.Errorf("it has FilesAt without Files")
+	case n != nil && n.Prop != "" && n.Given == nil:
+		return fmt.Errorf("Named.Prop says where the name is given, and Named.Given is nil")
+	case n != nil && n.In != nil && n.Rule == nil:
+		return fmt.Errorf("Named.In changes the Rule, which is nil")
+	case n != nil && n.Rule != nil:
+		return n.Rule(*new(P)).permitsSome()
+	}
+	return nil
+}
+
+// permitsSome refuses a rule that no name follows.
+func (n NameRule) permitsSome() error {
+	switch {
+	case n.Max <= 0:
+		return fmt.Errorf("Named.Rule permits no name: want Max above 0")
+	case n.Min > n.Max:
+		return fmt.Errorf("Named.Rule permits no name: its Min is %d and its Max %d", n.Min, n.Max)
+	case len(n.Suffix) >= n.Max:
+		return fmt.Errorf("Named.Rule permits no name: its Suffix %q leaves no room in %d", n.Suffix, n.Max)
+	}
+	return nil
 }
 
 // isRequired reports whether the author must give a prop.
@@ -83,9 +119,14 @@ func isRequired[P any](prop tree.Path) bool {
 }
 
 // readsFiles refuses a Prepare without the files that it reads, and files that nothing reads.
-func readsFiles(prepares bool, files []tree.Path) error {
+func readsFiles[P any](prepares bool, files []tree.Path) error {
 	if prepares != (len(files) > 0) {
 		return fmt.Errorf("it has one of Prepare and Files: Prepare reads the files that Files names")
+	}
+	for _, file := range files {
+		if steps := file.Steps(); len(steps) == 0 || !slices.Contains(namesIn[P](), steps[0].Key) {
+			return fmt.Errorf("it has Files that name %s, which is no prop", file)
+		}
 	}
 	return nil
 }
@@ -112,7 +153,7 @@ func (k *StateKind[P, A]) tags() (reconcile.Tags, error) {
 	}); err != nil {
 		return reconcile.Tags{}, err
 	}
-	if err := readsFiles(k.Prepare != nil, k.Files); err != nil {
+	if err := readsFiles[P](k.Prepare != nil, k.Files); err != nil {
 		return reconcile.Tags{}, err
 	}
 	if k.Lifetime < InState || k.Lifetime > InDev {
@@ -129,7 +170,7 @@ func (k *StateKind[P, A]) tags() (reconcile.Tags, error) {
 func variantTags[P, A any](t *Table[P]) (tags reconcile.Tags, err error) {
 	var all reconcile.Tags
 	if t != nil {
-		rows, err := t.load()
+		rows, err := t.loaded()
 		if err != nil {
 			return tags, err
 		}
@@ -142,15 +183,23 @@ func variantTags[P, A any](t *Table[P]) (tags reconcile.Tags, err error) {
 // tagsOf reads the tags of props and attributes. Without a table those of props that a table reads mean nothing.
 func tagsOf[P, A any](t *Table[P], api API) (tags reconcile.Tags, err error) {
 	p := reflect.TypeFor[P]()
-	if err := props.Check(p); err != nil {
-		return tags, err
+	for _, typ := range []reflect.Type{p, reflect.TypeFor[A]()} {
+		if err := props.Check(typ); err != nil {
+			return tags, err
+		}
+	}
+	fields, _ := props.Tags(p)
+	for _, f := range fields {
+		if _, tagged := f.Field.Tag.Lookup("attr"); tagged {
+			return tags, fmt.Errorf("%s: its attr tag means nothing for a prop", f.Name)
+		}
 	}
 	if t == nil {
 		if f := props.ForTable(p); f != "" {
 			return tags, fmt.Errorf("%s has a tag for an attribute table, and Props is nil", f)
 		}
 	} else {
-		rows, err := t.load()
+		rows, err := t.loaded()
 		if err != nil {
 			return tags, err
 		}

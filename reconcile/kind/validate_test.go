@@ -32,13 +32,16 @@ type (
 	writeOnlyMember struct {
 		A string `prop:"writeonly" wire:"a"`
 	}
+	embedded struct {
+		A string `wire:"A"`
+	}
 )
 
 // TestEveryTagMeansSomething has each tag that means nothing, with what is said of it.
 func TestEveryTagMeansSomething(t *testing.T) {
 	for want, err := range map[string]error{
 		// words of the prop tag
-		`a: tag "deferrable=1": takes no value`: kind.TableOf[struct {
+		`tag "deferrable=1" takes no value`: kind.TableOf[struct {
 			A string `prop:"deferrable=1" wire:"A"`
 		}]().Validate(),
 		`"defered" is not known`: kind.TableOf[struct {
@@ -101,6 +104,58 @@ func TestEveryTagMeansSomething(t *testing.T) {
 		`a: tag "each": what else there is to say, its members say`: kind.TableOf[struct {
 			A withWire `prop:"each,immutable" wire:"A"`
 		}]().Validate(),
+		// words that are written in another way
+		`tag "required=true" takes no value`: kind.TableOf[struct {
+			A int `prop:"required=true" wire:"A"`
+		}]().Validate(),
+		`tag "each=1" takes no value`: kind.TableOf[struct {
+			A withWire `prop:"each=1" wire:"A"`
+		}]().Validate(),
+		`tag "default" has no value: want default=VALUE`: kind.TableOf[struct {
+			A *string `prop:"default" wire:"A"`
+		}]().Validate(),
+		`tag "min" has no value: want min=VALUE`: kind.TableOf[struct {
+			A int `prop:"min" wire:"A"`
+		}]().Validate(),
+		`tag " max=5" is not known: words have a comma between them, and no space`: kind.TableOf[struct {
+			A int `prop:"required, max=5" wire:"A"`
+		}]().Validate(),
+		`tag "blue" is not known: an enum has | between its words`: kind.TableOf[struct {
+			A string `prop:"enum=red,blue" wire:"A"`
+		}]().Validate(),
+		`tag "imutable" is not known: did you mean immutable?`: kind.TableOf[struct {
+			A string `prop:"imutable" wire:"A"`
+		}]().Validate(),
+		`enum has an empty word`: kind.TableOf[struct {
+			A string `prop:"enum=red||blue" wire:"A"`
+		}]().Validate(),
+		`bound "5s": want a whole number, as a int can hold`: kind.TableOf[struct {
+			A int `prop:"min=5s" wire:"A"`
+		}]().Validate(),
+		`bound "1.5": want a whole number, as a token.Int can hold`: kind.TableOf[struct {
+			A token.Int `prop:"max=1.5"`
+		}]().Validate(),
+		`bound "300": want a whole number, as a uint8 can hold`: kind.TableOf[struct {
+			A uint8 `prop:"max=300" wire:"A"`
+		}]().Validate(),
+		`bound "NaN": want a number`: kind.TableOf[struct {
+			A float64 `prop:"max=NaN" wire:"A"`
+		}]().Validate(),
+		// tags that nothing reads
+		`its prop tag means nothing: the field is not exported (field b`: kind.TableOf[struct {
+			A int    `wire:"A"`
+			b string `prop:"required"`
+		}]().Validate(),
+		`its wire tag means nothing: json:"-" leaves the field out (field B`: kind.TableOf[struct {
+			A int    `wire:"A"`
+			B string `json:"-" wire:"B"`
+		}]().Validate(),
+		`its wire tag means nothing: the fields of what is embedded have tags of their own (field embedded`: kind.TableOf[struct {
+			embedded `wire:"X"`
+		}]().Validate(),
+		`tag key "props" is not known: did you mean prop? (field B`: kind.TableOf[struct {
+			B string `props:"required" wire:"B"`
+		}]().Validate(),
 		// words that contradict each other
 		`a: tag "default=1": means nothing for what is required`: kind.TableOf[struct {
 			A *int `prop:"required,default=1" wire:"A"`
@@ -140,7 +195,37 @@ func TestEveryTagMeansSomething(t *testing.T) {
 		`maxlen means nothing beside an enum`: kind.TableOf[struct {
 			A string `prop:"enum=red|blue,maxlen=3" wire:"A"`
 		}]().Validate(),
+		`a: tag "deferrable": means nothing for a bool, which holds no reference`: kind.TableOf[struct {
+			A bool `prop:"deferrable" wire:"A"`
+		}]().Validate(),
+		`a: tag "needsready": means nothing for a []time.Duration, which holds no reference`: kind.TableOf[struct {
+			A []time.Duration `prop:"needsready"`
+		}]().Validate(),
 		// conditions
+		`a: it counts with b alone, which excludes it`: kind.TableOf[struct {
+			A string `prop:"needs=b" wire:"A"`
+			B string `prop:"excludes=a" wire:"B"`
+		}]().Validate(),
+		`a: it depends on b, which is required: it always counts`: kind.TableOf[struct {
+			A string `prop:"with=b" wire:"A"`
+			B string `prop:"required" wire:"B"`
+		}]().Validate(),
+		`a: it depends on b, which is required: it never counts`: kind.TableOf[struct {
+			A string `prop:"excludes=b" wire:"A"`
+			B string `prop:"required" wire:"B"`
+		}]().Validate(),
+		`a: it depends on "B", which is no other prop: did you mean b?`: kind.TableOf[struct {
+			A string `prop:"needs=B" wire:"A"`
+			B string `wire:"B"`
+		}]().Validate(),
+		`a: it depends on "b", whose members count each: name a prop that does not have each, or let Check find it`: kind.TableOf[struct {
+			A string    `prop:"needs=b" wire:"A"`
+			B *withWire `prop:"each" wire:"B"`
+		}]().Validate(),
+		`b: it depends on "a", which is no other prop`: kind.TableOf[struct {
+			W *withWire `prop:"each" wire:"W"`
+			B string    `prop:"needs=a" wire:"B"`
+		}]().Validate(),
 		`a: it depends on "nobody", which is no other prop`: kind.TableOf[struct {
 			A string `prop:"with=nobody" wire:"A"`
 		}]().Validate(),
@@ -161,6 +246,37 @@ func TestEveryTagMeansSomething(t *testing.T) {
 		`a: codec "polcy" is not known`: kind.TableOf[struct {
 			A any `wire:"A,polcy"`
 		}](kind.Codec{Name: "policy"}).Validate(),
+		`a: its wire tag says call= twice`: kind.TableOf[struct {
+			A int `wire:"A,call=SetA,call=SetB"`
+		}]().Validate(),
+		`a: call= names no operation`: kind.TableOf[struct {
+			A int `wire:"A,call="`
+		}]().Validate(),
+		`a: its wire tag names the codecs "one" and "two"`: kind.TableOf[struct {
+			A int `wire:"A,one,two"`
+		}](kind.Codec{Name: "one"}, kind.Codec{Name: "two"}).Validate(),
+		`a: its wire tag says elements twice`: kind.TableOf[struct {
+			A []withWire `wire:"A,elements,elements"`
+		}]().Validate(),
+		`a: codec "one" means nothing for a prop that code compares`: kind.TableOf[struct {
+			A int `wire:",one"`
+		}](kind.Codec{Name: "one"}).Validate(),
+		`a: call=SetA means nothing for a prop that code compares`: kind.TableOf[struct {
+			A int `wire:",call=SetA"`
+		}]().Validate(),
+		`a: its wire name "A..b": want words with a dot between them`: kind.TableOf[struct {
+			A int `wire:"A..b"`
+		}]().Validate(),
+		`a: its wire name " A": want words with a dot between them`: kind.TableOf[struct {
+			A int `wire:" A"`
+		}]().Validate(),
+		`a: a []time.Duration has no unit on a wire: name a codec`: kind.TableOf[struct {
+			A []time.Duration `wire:"A"`
+		}]().Validate(),
+		`two codecs are named "one"`: kind.TableOf[struct{}](kind.Codec{Name: "one"}, kind.Codec{Name: "one"}).Validate(),
+		`a codec has no name`:        kind.TableOf[struct{}](kind.Codec{}).Validate(),
+		`a table is made by TableOf`: new(kind.Table[struct{}]).Validate(),
+		`For: nil has no names`:      kind.TableOf[struct{}]().For(kind.In(nil)).Validate(),
 		`b: its wire name "A" and that of a, "A", are one attribute`: kind.TableOf[struct {
 			A string `wire:"A"`
 			B string `wire:"A"`
@@ -268,6 +384,28 @@ func TestAttrTags(t *testing.T) {
 		`attribute id: tag "mutable=colour": "colour" is no prop`: validated[struct {
 			ID string `attr:"mutable=colour"`
 		}](),
+		`attribute id: tag "mutable=Color": "Color" is no prop: did you mean color?`: validated[struct {
+			ID string `attr:"mutable=Color"`
+		}](),
+		`attribute id: tag "mutable=": names no prop`: validated[struct {
+			ID string `attr:"mutable="`
+		}](),
+		`attribute id: tag "mutable=color|color": says "color" twice`: validated[struct {
+			ID string `attr:"mutable=color|color"`
+		}](),
+		`attribute id: tag "early" stands there twice`: validated[struct {
+			ID string `attr:"early,early"`
+		}](),
+		`attribute id: tag "mutable": means nothing for what the creation alone answers`: validated[struct {
+			ID string `attr:"createOnly,mutable"`
+		}](),
+		`attribute id: its prop tag means nothing for an attribute`: validated[struct {
+			ID string `prop:"required"`
+		}](),
+		`attribute id: its wire tag means nothing for an attribute`: validated[struct {
+			ID string `wire:"id"`
+		}](),
+		`string is no struct`: validated[string](),
 	} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %s", err, want)
@@ -323,6 +461,26 @@ func TestRegistrationTells(t *testing.T) {
 		"it has Contents without HoldsData, whose data they are": func(k *kind.Kind[BoxProps, BoxProps, Box]) {
 			k.Contents = func(context.Context, kind.Site[BoxProps, Box], int) ([]kind.Found, error) { return nil, nil }
 		},
+		"a table is made by TableOf":             func(k *kind.Kind[BoxProps, BoxProps, Box]) { k.Props = &kind.Table[BoxProps]{} },
+		"Deletion is a Later without a function": func(k *kind.Kind[BoxProps, BoxProps, Box]) { k.Deletion = kind.Later[BoxProps](nil) },
+		"EventuallyVisible is less than 0":       func(k *kind.Kind[BoxProps, BoxProps, Box]) { k.EventuallyVisible = -time.Second },
+		"it has Files that name nope, which is no prop": func(k *kind.Kind[BoxProps, BoxProps, Box]) {
+			k.Files = []tree.Path{"nope"}
+			k.Prepare = func(context.Context, kind.Workspace, BoxProps) (map[string]kind.Asset, error) { return nil, nil }
+		},
+		"it has FilesAt without Files": func(k *kind.Kind[BoxProps, BoxProps, Box]) { k.FilesAt = []tree.Path{"name"} },
+		"Named.Rule permits no name: want Max above 0": func(k *kind.Kind[BoxProps, BoxProps, Box]) {
+			k.Named = &kind.Named[BoxProps, BoxProps]{Rule: func(BoxProps) kind.NameRule { return kind.NameRule{Marks: "-"} }}
+		},
+		"Named.Rule permits no name: its Min is 9 and its Max 3": func(k *kind.Kind[BoxProps, BoxProps, Box]) {
+			k.Named = &kind.Named[BoxProps, BoxProps]{Rule: func(BoxProps) kind.NameRule { return kind.NameRule{Min: 9, Max: 3} }}
+		},
+		`Named.Rule permits no name: its Suffix ".fifo" leaves no room in 5`: func(k *kind.Kind[BoxProps, BoxProps, Box]) {
+			k.Named = &kind.Named[BoxProps, BoxProps]{Rule: func(BoxProps) kind.NameRule { return kind.NameRule{Max: 5, Suffix: ".fifo"} }}
+		},
+		"Named.Prop says where the name is given, and Named.Given is nil": func(k *kind.Kind[BoxProps, BoxProps, Box]) {
+			k.Named = &kind.Named[BoxProps, BoxProps]{Prop: "name", Rule: func(BoxProps) kind.NameRule { return kind.NameRule{Max: 9} }}
+		},
 		"": func(*kind.Kind[BoxProps, BoxProps, Box]) {},
 	} {
 		k := boxKind()
@@ -369,6 +527,37 @@ func TestTagsWithoutATable(t *testing.T) {
 	} {
 		if have := props.ForTable(typ); have != want {
 			t.Errorf("%s: %q, want %q", typ, have, want)
+		}
+	}
+}
+
+// TestTagsOfAttributesOnProps is about a tag that only attributes have.
+func TestTagsOfAttributesOnProps(t *testing.T) {
+	k := kindOf[struct {
+		A string `attr:"early" wire:"a"`
+	}]()
+	k.Props = kind.TableOf[struct {
+		A string `attr:"early" wire:"a"`
+	}]()
+	if err := k.Validate(); err == nil || err.Error() != "a: its attr tag means nothing for a prop" {
+		t.Error(err)
+	}
+}
+
+// TestRegistrationTellsWhere is about kinds that have no name by which an error could name them.
+func TestRegistrationTellsWhere(t *testing.T) {
+	nameless, spaced := boxKind(), boxKind()
+	nameless.Type, spaced.Type = "", "test.My Box"
+	for want, p := range map[string]reconcile.Provider{
+		"a provider of 1 kinds has no Name":       {Kinds: []reconcile.Any{boxKind().Erase()}},
+		"provider test: its kind number 1 is nil": {Name: "test", Kinds: []reconcile.Any{nil}},
+		"provider test: its kind number 2, with the props *kind_test.BoxProps: its Type is missing": {
+			Name: "test", Kinds: []reconcile.Any{boxKind().Erase(), nameless.Erase()},
+		},
+		`Type is "test.My Box": want a word such as house.Lamp, without spaces`: {Name: "test", Kinds: []reconcile.Any{spaced.Erase()}},
+	} {
+		if _, err := reconcile.NewCatalog(p); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %s", err, want)
 		}
 	}
 }

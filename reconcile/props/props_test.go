@@ -410,3 +410,25 @@ func BenchmarkEncode10000(b *testing.B) {
 		}
 	}
 }
+
+// TestTagsCanBeRead is about tags of which reflect finds a part or nothing, so that what they say is silently not so. The compiler
+// takes any text for a tag.
+func TestTagsCanBeRead(t *testing.T) {
+	for tag, want := range map[reflect.StructTag]string{
+		`prop: "required" wire:"b"`:       `want KEY:"VALUE" pairs with a space between them`,
+		`prop:"required";wire:"b"`:        `want KEY:"VALUE" pairs`,
+		`prop:required`:                   `want KEY:"VALUE" pairs`,
+		`prop:"required" wire:"b`:         `want KEY:"VALUE" pairs`,
+		`wire:"a" wire:"b"`:               `its wire tag stands there twice`,
+		`props:"required"`:                `tag key "props" is not known: did you mean prop?`,
+		`Wire:"a"`:                        `tag key "Wire" is not known: did you mean wire?`,
+		`json:"a,omitempty" yaml:"a"`:     "",
+		` prop:"required"  wire:"a\"b"  `: "",
+		"":                                "",
+	} {
+		typ := reflect.StructOf([]reflect.StructField{{Name: "A", Type: reflect.TypeFor[string](), Tag: tag}})
+		if err := Check(typ); (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", tag, err, want)
+		}
+	}
+}

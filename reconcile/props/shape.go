@@ -2,6 +2,7 @@ package props
 
 import (
 	"fmt"
+	"math"
 	"reflect"
 	"slices"
 	"strconv"
@@ -162,6 +163,9 @@ func (s *shape) addFields(t reflect.Type, index []int, inside []reflect.Type) er
 	before := len(s.fields)
 	for i := range t.NumField() {
 		sf := t.Field(i)
+		if err := readable(sf); err != nil {
+			return fmt.Errorf("%w (field %s of %s)", err, sf.Name, t)
+		}
 		tag, _, _ := strings.Cut(sf.Tag.Get("json"), ",")
 		at := append(slices.Clone(index), i)
 		if sf.Anonymous && tag == "" && sf.Type.Kind() == reflect.Struct {
@@ -209,6 +213,9 @@ func (f *field) describe(sf reflect.StructField, inside []reflect.Type) error {
 		if seen[key] {
 			return fmt.Errorf("props: tag %q stands there twice", word)
 		}
+		if err := wellFormed(word, seen["enum"]); err != nil {
+			return err
+		}
 		seen[key] = true
 		switch key {
 		case "required":
@@ -230,9 +237,7 @@ func (f *field) describe(sf reflect.StructField, inside []reflect.Type) error {
 		case "immutable":
 			f.immutable, f.forTable = true, true
 		default:
-			if f.forTable = true; !slices.Contains(tableWords, key) {
-				err = fmt.Errorf("props: tag %q is not known", word)
-			}
+			f.forTable = true // the attribute table of a kind reads and checks it
 		}
 		if err != nil {
 			return err
@@ -244,6 +249,9 @@ func (f *field) describe(sf reflect.StructField, inside []reflect.Type) error {
 // contradiction finds limits that nothing keeps, or that say nothing.
 func (f *field) contradiction() error {
 	for i, word := range f.enum {
+		if word == "" {
+			return fmt.Errorf("props: enum has an empty word")
+		}
 		if slices.Contains(f.enum[:i], word) {
 			return fmt.Errorf("props: enum has %q twice", word)
 		}
@@ -256,9 +264,6 @@ func (f *field) contradiction() error {
 	}
 	return nil
 }
-
-// tableWords are the words of a tag that this package leaves to the attribute table of a kind, which checks them.
-var tableWords = []string{"unit", "deferrable", "needsready", "masklive", "writeonly", "needs", "with", "excludes", "set", "each", "whole"}
 
 // parseCount reads the bound of a length. fits says that the type has one.
 func parseCount(text string, fits bool, typ reflect.Type) (int, error) {
@@ -307,8 +312,26 @@ func parseBound(s *shape, text string) (*bound, error) {
 	b := &bound{text: text}
 	var err error
 	switch s.form {
-	case formInt, formUint, formFloat, formTokenInt:
-		_, err = fmt.Sscan(text, &b.value)
+	case formInt, formTokenInt:
+		bits := 64
+		if s.form == formInt {
+			bits = s.typ.Bits()
+		}
+		var n int64
+		if n, err = strconv.ParseInt(text, 10, bits); err != nil {
+			err = fmt.Errorf("want a whole number, as a %s can hold", s.typ)
+		}
+		b.value = float64(n)
+	case formUint:
+		var n uint64
+		if n, err = strconv.ParseUint(text, 10, s.typ.Bits()); err != nil {
+			err = fmt.Errorf("want a whole number, as a %s can hold", s.typ)
+		}
+		b.value = float64(n)
+	case formFloat:
+		if b.value, err = strconv.ParseFloat(text, 64); err != nil || math.IsNaN(b.value) || math.IsInf(b.value, 0) {
+			err = fmt.Errorf("want a number")
+		}
 	case formDuration, formTokenDuration:
 		var d time.Duration
 		d, err = token.ParseDuration(text)

@@ -1,6 +1,90 @@
 package props
 
-import "reflect"
+import (
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// tagWords are those of a prop tag, and whether each takes a value.
+var tagWords = map[string]bool{
+	"required": false, "enum": true, "min": true, "max": true, "maxitems": true, "maxlen": true, "default": true, "immutable": false,
+	"unit": true, "deferrable": false, "needsready": false, "masklive": false, "writeonly": false, "needs": true, "with": true,
+	"excludes": true, "set": false, "each": false, "whole": false,
+}
+
+// wellFormed refuses a word of a prop tag that is not known, or that has a value and takes none, or the other way round.
+func wellFormed(word string, afterEnum bool) error {
+	key, _, given := strings.Cut(word, "=")
+	takes, known := tagWords[key]
+	switch {
+	case known && takes && !given:
+		return fmt.Errorf("props: tag %q has no value: want %s=VALUE", word, key)
+	case known && !takes && given:
+		return fmt.Errorf("props: tag %q takes no value", word)
+	case known:
+		return nil
+	}
+	hint := ""
+	if _, spaced := tagWords[strings.TrimSpace(key)]; spaced {
+		hint = ": words have a comma between them, and no space"
+	} else if near, ok := Nearest(key, slices.Sorted(maps.Keys(tagWords))); ok {
+		hint = ": did you mean " + near + "?"
+	} else if afterEnum {
+		hint = ": an enum has | between its words"
+	}
+	return fmt.Errorf("props: tag %q is not known%s", word, hint)
+}
+
+// ownKeys are the keys of the tags that are read of props and attributes.
+var ownKeys = []string{"prop", "wire", "attr"}
+
+// readable refuses tags of a field that nothing would read.
+func readable(f reflect.StructField) error {
+	why := ""
+	switch left, _, _ := strings.Cut(f.Tag.Get("json"), ","); {
+	case left == "-":
+		why = "json:\"-\" leaves the field out"
+	case f.Anonymous && left == "" && f.Type.Kind() == reflect.Struct:
+		why = "the fields of what is embedded have tags of their own"
+	case !f.IsExported():
+		why = "the field is not exported"
+	}
+	keys, ok := keysOf(f.Tag)
+	if !ok {
+		return fmt.Errorf("props: its tags cannot be read: want KEY:\"VALUE\" pairs with a space between them, as in prop:\"required\" wire:\"name\"")
+	}
+	for i, key := range keys {
+		own := slices.Contains(ownKeys, key)
+		switch {
+		case own && why != "":
+			return fmt.Errorf("props: its %s tag means nothing: %s", key, why)
+		case own && slices.Contains(keys[:i], key):
+			return fmt.Errorf("props: its %s tag stands there twice", key)
+		case !own:
+			if near, ok := Nearest(key, ownKeys); ok {
+				return fmt.Errorf("props: tag key %q is not known: did you mean %s?", key, near)
+			}
+		}
+	}
+	return nil
+}
+
+// keysOf are the keys of a tag. ok is false where reflect finds no more than a part of them.
+func keysOf(tag reflect.StructTag) (keys []string, ok bool) {
+	for rest := strings.TrimLeft(string(tag), " "); rest != ""; rest = strings.TrimLeft(rest, " ") {
+		key, value, _ := strings.Cut(rest, ":")
+		quoted, err := strconv.QuotedPrefix(value)
+		if err != nil || quoted[0] != '"' || key == "" || strings.ContainsAny(key, " \"`,;") {
+			return nil, false
+		}
+		keys, rest = append(keys, key), value[len(quoted):]
+	}
+	return keys, true
+}
 
 // Tagged is one field of a struct with its tags, for those who read more of them than this package does.
 type Tagged struct {

@@ -71,8 +71,8 @@ type LogGroupProps struct {
 	// generated. Services make groups by themselves, such as /aws/lambda/NAME on a function's first run: one that is
 	// there without an owner tag is not ours until it is adopted. Changing it replaces the group.
 	Name string
-	// Retention is how long events are kept: 1, 3, 5, 7, 14, 30, 60, 90, 120, 150, 180, 365, 400, 545, 731, 1096, 1827,
-	// 2192, 2557, 2922, 3288 or 3653 days; 0s is for ever. A policy of the account that sets the retention of its
+	// Retention is how long events are kept, in whole days: 1, 3, 5, 7, 14, 30, 60, 90, 120, 150, 180, 365, 400, 545, 731, 1096,
+	// 1827, 2192, 2557, 2922, 3288 or 3653; 0s is for ever. A policy of the account that sets the retention of its
 	// groups goes before it, and then it is not compared. The class DELIVERY has its own and takes none.
 	Retention time.Duration `prop:"default=0s,unit=24h" wire:"RetentionInDays"`
 	// KMSKeyID is the ARN of the key of KMS that encrypts events; its policy must let CloudWatch Logs use it. A change

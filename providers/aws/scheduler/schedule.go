@@ -54,7 +54,7 @@ type ScheduleProps struct {
 	Expression string `prop:"required,maxlen=256" wire:"ScheduleExpression"`
 	// Timezone is where cron and at are meant, by its name in the IANA database, such as Europe/Stockholm.
 	Timezone *string `prop:"default=UTC,maxlen=50" wire:"ScheduleExpressionTimezone"`
-	// Window lets a call come up to so much later, so that many do not come at once. 0s is none.
+	// Window lets a call come up to so much later, in whole minutes, so that many do not come at once. 0s is none.
 	Window time.Duration `prop:"min=0s,max=24h,default=0s" wire:"-"`
 	// Disabled: the schedule calls nothing.
 	Disabled bool `prop:"default=false" wire:"-"`
@@ -76,7 +76,7 @@ type ScheduleProps struct {
 	DeadLetter aws.ARN `prop:"maxlen=1600" wire:"Target.DeadLetterConfig.Arn"`
 	// Retries is how often a call that failed is made again.
 	Retries *int `prop:"min=0,max=185,default=185" wire:"Target.RetryPolicy.MaximumRetryAttempts"`
-	// MaxAge is for how long.
+	// MaxAge is for how long, in whole seconds.
 	MaxAge *time.Duration `prop:"min=60s,max=24h,default=24h" wire:"Target.RetryPolicy.MaximumEventAgeInSeconds"`
 }
 

@@ -94,7 +94,7 @@ type SecretProps struct {
 	Policy any `prop:"deferrable" wire:"-,policy"`
 	// BlockPublicPolicy refuses a policy that is open to many. It is write-only: it counts when the policy is put.
 	BlockPublicPolicy bool `prop:"default=false"`
-	// RecoveryWindow is how long a deleted secret can be restored, in days from 7 to 30; declaring it again does that. It
+	// RecoveryWindow is how long a deleted secret can be restored, in whole days from 7 to 30; declaring it again does that. It
 	// is kept as a tag.
 	RecoveryWindow *time.Duration `prop:"min=7d,max=30d,default=30d,unit=24h" wire:"-"`
 	// ForceDelete deletes the secret for good, with nothing left to restore. It is the permission to delete.

@@ -73,7 +73,7 @@ type StateMachineProps struct {
 	LogGroup aws.ARN `wire:"-"`
 	// KMSKey is the key of KMS that definitions and executions are encrypted with, by its ARN. Default: none, a key of the service.
 	KMSKey aws.ARN `prop:"maxlen=2048" wire:"encryptionConfiguration.kmsKeyId"`
-	// KeyReuse is how long a data key is used again, with kmsKey.
+	// KeyReuse is how long a data key is used again, in whole seconds, with kmsKey.
 	KeyReuse *time.Duration `prop:"min=60s,max=900s,default=300s,with=kmsKey" wire:"encryptionConfiguration.kmsDataKeyReusePeriodSeconds"`
 	// Tags of the machine, beside the owner tags. Default: none.
 	Tags map[string]string

@@ -66,11 +66,11 @@ type LifecycleRule struct {
 	Prefix string `wire:"conditions.prefix"`
 	// Disabled keeps the rule and does nothing.
 	Disabled bool `prop:"default=false" wire:"enabled,not"`
-	// AbortUploadsAfter gives up unfinished uploads. Default: none.
+	// AbortUploadsAfter gives up unfinished uploads, in whole seconds. Default: none.
 	AbortUploadsAfter *time.Duration `prop:"min=1s" wire:"abortMultipartUploadsTransition,age"`
-	// DeleteAfter deletes objects. Default: none.
+	// DeleteAfter deletes objects, in whole seconds. Default: none.
 	DeleteAfter *time.Duration `prop:"min=1s" wire:"deleteObjectsTransition,age"`
-	// InfrequentAccessAfter moves objects to the storage class InfrequentAccess. Default: none.
+	// InfrequentAccessAfter moves objects to the storage class InfrequentAccess, in whole seconds. Default: none.
 	InfrequentAccessAfter *time.Duration `prop:"min=1s" wire:"storageClassTransitions,infrequent"`
 }
 

@@ -22,7 +22,7 @@ func TestGoldenSettings(t *testing.T) {
 		"placement": obj{"region": "aws:eu-central-1"}, "logpush": true, "tailConsumers": list{obj{"service": "tail"}},
 		"observability": obj{
 			"samplingRate": 0.5, "logs": obj{"invocationLogs": false, "samplingRate": 0.25, "persist": false, "destinations": list{"sink"}},
-			"traces": obj{"samplingRate": 0.75, "persist": true},
+			"traces": obj{"samplingRate": 0.75, "persist": true, "destinations": list{"drain"}},
 		},
 	}, kind.Document{
 		"compatibility_date": "2026-01-31", "compatibility_flags": list{"nodejs_compat"}, "limits": obj{"cpu_ms": 50, "subrequests": 10},
@@ -30,7 +30,7 @@ func TestGoldenSettings(t *testing.T) {
 		"observability": obj{
 			"enabled": true, "head_sampling_rate": 0.5,
 			"logs":   obj{"enabled": true, "invocation_logs": false, "head_sampling_rate": 0.25, "persist": false, "destinations": list{"sink"}},
-			"traces": obj{"enabled": true, "head_sampling_rate": 0.75, "persist": true},
+			"traces": obj{"enabled": true, "head_sampling_rate": 0.75, "persist": true, "destinations": list{"drain"}},
 		},
 	}, workerCalls...)
 }

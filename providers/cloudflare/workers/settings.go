@@ -1,8 +1,6 @@
 package workers
 
 import (
-	"slices"
-
 	"github.com/athanor-dev/athanor/reconcile/kind"
 	"github.com/athanor-dev/athanor/reconcile/props"
 	"github.com/athanor-dev/athanor/reconcile/tree"
@@ -92,7 +90,7 @@ func (o *Observability) whole() *Observability {
 	}
 	logs = Logs{
 		Enabled: orElse(logs.Enabled, true), InvocationLogs: orElse(logs.InvocationLogs, true), SamplingRate: orElse(logs.SamplingRate, 1),
-		Persist: orElse(logs.Persist, true), Destinations: slices.Sorted(slices.Values(logs.Destinations)),
+		Persist: orElse(logs.Persist, true), Destinations: logs.Destinations,
 	}
 	traces := Traces{Enabled: new(false)}
 	if o.Traces != nil {
@@ -100,7 +98,7 @@ func (o *Observability) whole() *Observability {
 	}
 	traces = Traces{
 		Enabled: orElse(traces.Enabled, true), SamplingRate: orElse(traces.SamplingRate, 1), Persist: orElse(traces.Persist, true),
-		Destinations: slices.Sorted(slices.Values(traces.Destinations)),
+		Destinations: traces.Destinations,
 	}
 	return &Observability{Enabled: new(true), SamplingRate: orElse(o.SamplingRate, 1), Logs: &logs, Traces: &traces}
 }
