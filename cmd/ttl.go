@@ -240,7 +240,11 @@ func (s *session) reap(c *cli.Context) error {
 	if blocked := p.Blocked(); len(blocked) > 0 {
 		return p.BlockedError(blocked)
 	}
-	return s.apply(c, p)
+	if err := s.apply(c, p); err != nil {
+		return err
+	}
+	s.forget(c.Context, p)
+	return nil
 }
 
 // errRenewed ends the reaping of a stage that is not over after all.
