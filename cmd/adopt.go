@@ -133,7 +133,7 @@ func (a *app) writeThings(s *session, found *engine.Scan, wanted []string) error
 		})
 	})
 	if len(missing) > 0 {
-		return hint(fmt.Errorf("nothing was found as %q", missing), "`athanor adopt --scan` lists what is there; --kind looks for further kinds")
+		return hint(fmt.Errorf("--write %s: nothing was found that it matches", strings.Join(missing, ", ")), "`athanor adopt --scan` lists what is there; --kind looks for further kinds")
 	}
 	chosen, text, err := render.ThingsYAML(s.graph, found)
 	switch {

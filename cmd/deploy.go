@@ -140,20 +140,20 @@ func (a *app) destroy(c *cli.Context) error {
 	if err := s.proceed(c, p, err); err != nil {
 		return err
 	}
-	if err := s.forget(c.Context, p); err != nil {
-		a.warn("this machine still remembers what was destroyed: %v", err)
-	}
+	s.forget(c.Context, p)
 	return nil
 }
 
 // forget lets a machine remember no store of a stage of which nothing is left: a store that is made anew has lost nothing. What
 // was destroyed without its state may have been more than what was found.
-func (s *session) forget(ctx context.Context, p *engine.Plan) error {
+func (s *session) forget(ctx context.Context, p *engine.Plan) {
 	snap, err := s.engine.Store.Load(ctx, s.stage)
-	if err != nil || p.Recovered || len(snap.Rows)+len(snap.Damaged) > 0 {
-		return err
+	if err == nil && !p.Recovered && len(snap.Rows)+len(snap.Damaged) == 0 {
+		err = seal.RememberStore("", s.project.root, s.stage.Stack, s.stage.Name, "")
 	}
-	return seal.RememberStore("", s.project.root, s.stage.Stack, s.stage.Name, "")
+	if err != nil {
+		s.app.warn("this machine still remembers what was destroyed: %v", err)
+	}
 }
 
 // show prints a plan and nothing else. It exits 2 when there are changes, and says so.

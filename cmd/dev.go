@@ -173,7 +173,10 @@ func (d *dev) destroy(ctx context.Context, g *engine.Graph) error {
 		return err
 	}
 	d.Report(devloop.LineDestroyed, res, p)
-	return errors.Join(err, verdict(res, p))
+	if err = errors.Join(err, verdict(res, p)); err == nil {
+		d.s.forget(ctx, p)
+	}
+	return err
 }
 
 // endPatience is how long what the session owns may take to end in good order.

@@ -11,12 +11,12 @@ import (
 	"net/http"
 	"os"
 	"slices"
-	"strings"
 	"syscall"
 	"time"
 
 	"github.com/athanor-dev/athanor/cmd/cli"
 	"github.com/athanor-dev/athanor/cmd/render"
+	"github.com/athanor-dev/athanor/reconcile/token"
 	"github.com/athanor-dev/athanor/service"
 	"github.com/athanor-dev/athanor/statestore"
 	"github.com/athanor-dev/athanor/statestore/postgres"
@@ -48,8 +48,8 @@ serve --store bolt:state.db                    on the loopback, to try it`,
 			&cli.StringFlag{Name: "oidc", Usage: "exchange ID tokens of the issuers in `FILE` for API tokens, by its rules"},
 			&cli.StringFlag{Name: "webhooks", Usage: "tell the webhooks in `FILE` what the audit log gets, signed with $ATHANOR_WEBHOOK_SECRET"},
 			&cli.StringSliceFlag{Name: "audit-key", Usage: "sign the audit log with the Ed25519 key in `FILE` (PEM); further ones are keys of before (may be repeated)"},
-			&cli.DurationFlag{Name: "audit-keep", Usage: "drop entries of the audit log that are older than `DURATION` (8760h), 720h at least; default: keep all"},
-			&cli.DurationFlag{Name: "approval-ttl", Value: service.ApprovalLife, Usage: "an approval of a plan is good for `DURATION`, 720h at most; default 24h"},
+			&cli.DurationFlag{Name: "audit-keep", Usage: "drop entries of the audit log that are older than `DURATION` (365d), 30d at least; default: keep all"},
+			&cli.DurationFlag{Name: "approval-ttl", Value: service.ApprovalLife, Usage: "an approval of a plan is good for `DURATION`, 30d at most; default 1d"},
 			&cli.StringFlag{Name: "metrics", Usage: "answer Prometheus at http://`ADDR`/metrics, which needs no token"},
 			&cli.IntFlag{Name: "connections", Value: 16, Usage: "keep at most `N` connections to the database"},
 			cli.JSONFlag(),
@@ -94,13 +94,13 @@ func (a *app) serve(c *cli.Context) error {
 	}
 	keep := c.Duration("audit-keep")
 	if keep != 0 && keep < service.LeastAuditKept {
-		return hint(fmt.Errorf("--audit-keep %s: less than %s", durationText(keep), durationText(service.LeastAuditKept)),
+		return hint(fmt.Errorf("--audit-keep %s: less than %s", token.FormatDuration(keep), token.FormatDuration(service.LeastAuditKept)),
 			"webhooks and exports must have been told of what goes")
 	}
 	approvals := c.Duration("approval-ttl")
 	if approvals < time.Minute || approvals > service.MostApprovalLife {
-		return hint(fmt.Errorf("--approval-ttl %s: an approval is good for 1m to %s", durationText(approvals), durationText(service.MostApprovalLife)),
-			"--approval-ttl 24h is the default")
+		return hint(fmt.Errorf("--approval-ttl %s: an approval is good for 1m to %s", token.FormatDuration(approvals), token.FormatDuration(service.MostApprovalLife)),
+			"--approval-ttl 1d is the default")
 	}
 	mount := func(*service.Service) {}
 	if text := c.String("master-key"); text != "" {
@@ -129,17 +129,6 @@ func (a *app) serve(c *cli.Context) error {
 		Version: a.versionText(), Rate: config.Limits.Rate, Burst: config.Limits.Burst, Streams: config.Limits.Streams, Proxies: proxies, OIDC: issuers, Webhooks: hooks, AuditKeys: keys, AuditKeep: keep, ApprovalLife: approvals,
 		Log: func(method, path string, err error) { a.warn("%s %s: %v", method, path, err) }, Plainly: render.Plainly,
 	}, mount)
-}
-
-// durationText is a duration as the flags take it, without units that are zero: 720h.
-func durationText(d time.Duration) string {
-	text := d.String()
-	for _, zero := range []string{"m0s", "h0m"} {
-		if strings.HasSuffix(text, zero) {
-			text = text[:len(text)-len(zero)+1]
-		}
-	}
-	return text
 }
 
 // firstToken says how somebody gets in where nobody has a token that is good, and nobody can sign in. It prints no token: what a

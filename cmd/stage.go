@@ -81,6 +81,10 @@ func (a *app) stageList(c *cli.Context) error {
 		}
 		return nil
 	}
+	if stack := c.String("stack"); len(lines) == 0 && stack != "" {
+		fmt.Fprintf(a.err, "no stages of stack %s in %s\nnext:  athanor stage list\n", stack, p.name)
+		return nil
+	}
 	if len(lines) == 0 {
 		fmt.Fprintf(a.err, "no stages yet in %s\nnext:  athanor deploy\n", p.name)
 		return nil

@@ -19,7 +19,7 @@ const expiresFact = "expires"
 
 // ttlFlag lets a stage expire.
 func ttlFlag() cli.Flag {
-	return &cli.DurationFlag{Name: "ttl", Usage: "allow stage reap to delete the stage when no deploy with --ttl has been made for `DURATION`, such as 72h; 0: never"}
+	return &cli.DurationFlag{Name: "ttl", Usage: "allow stage reap to delete the stage when no deploy with --ttl has been made for `DURATION`, such as 3d; 0: never"}
 }
 
 // expires reads when a stage may be reaped, zero for never.
@@ -240,7 +240,11 @@ func (s *session) reap(c *cli.Context) error {
 	if blocked := p.Blocked(); len(blocked) > 0 {
 		return p.BlockedError(blocked)
 	}
-	return s.apply(c, p)
+	if err := s.apply(c, p); err != nil {
+		return err
+	}
+	s.forget(c.Context, p)
+	return nil
 }
 
 // errRenewed ends the reaping of a stage that is not over after all.

@@ -309,6 +309,34 @@ func TestDriftLeavesWhatWasInterrupted(t *testing.T) {
 	b.settled(g)
 }
 
+// TestDriftNamesACutUndo: an undo that failed after it had acted is named as one, until the command runs again.
+func TestDriftNamesACutUndo(t *testing.T) {
+	b := newBench(t)
+	g := graph(engine.Resource{Address: "k", Kind: "world.Run", Props: m{"text": "one"}})
+	b.deploy(g)
+	fails := func(point string) {
+		b.world.cut = func(at string) error {
+			if at == point {
+				return errDenied
+			}
+			return nil
+		}
+	}
+	fails("after undo one")
+	b.destroy()
+	if got := left(b.drift(g)); got != "k: its undo was interrupted" {
+		t.Errorf("left %q", got)
+	}
+	fails("after run one")
+	b.deploy(g)
+	if got := left(b.drift(g)); got != "k: its creation was interrupted" {
+		t.Errorf("left %q after a run", got)
+	}
+	b.world.cut = nil
+	b.deploy(g)
+	b.settled(g)
+}
+
 // A row that `state mv` moved half way is the move's: its owner tags are no drift.
 func TestDriftLeavesAHalfMove(t *testing.T) {
 	s := moveStories()[0]

@@ -150,14 +150,17 @@ func (d *Differences) OldAsset(name string) (a Asset, ok bool) {
 	return a, ok
 }
 
-// Files adds to the difference at path, if there is one, which files of an asset changed since the resource was reconciled. Call it
+// Files adds to the difference at path, if there is one, which files of assets changed since the resource was reconciled. Call it
 // after the difference was stated, and only where the object has what OldAsset tells: what others uploaded has other files.
-func (d *Differences) Files(path tree.Path, name string) {
-	was, now := d.job.OldAssets[name].Files, d.job.Assets[name].Files
-	if was == nil || now == nil {
-		return
+func (d *Differences) Files(path tree.Path, names ...string) {
+	changes := &FileChanges{}
+	for _, name := range names {
+		was, now := d.job.OldAssets[name].Files, d.job.Assets[name].Files
+		if was == nil || now == nil {
+			return
+		}
+		changes.add(now.since(was))
 	}
-	changes := now.since(was)
 	if !changes.CountedAlone && len(changes.Added)+len(changes.Modified)+len(changes.Deleted) == 0 {
 		return // it differs for another reason, such as another compiler
 	}
@@ -188,6 +191,22 @@ func (f *Files) since(was *Files) *FileChanges {
 		}
 	}
 	return c
+}
+
+// add adds the changes of another asset. Both are counted alone where one is.
+func (c *FileChanges) add(o *FileChanges) {
+	c.CountedAlone = c.CountedAlone || o.CountedAlone
+	for _, names := range []struct {
+		all  *[]string
+		more []string
+	}{{&c.Added, o.Added}, {&c.Modified, o.Modified}, {&c.Deleted, o.Deleted}} {
+		*names.all = append(*names.all, names.more...)
+		slices.Sort(*names.all)
+		if c.CountedAlone {
+			*names.all = nil
+		}
+	}
+	c.Count, c.Before, c.After = c.Count+o.Count, c.Before+o.Before, c.After+o.After
 }
 
 // Assets are all that Prepare made, by name.

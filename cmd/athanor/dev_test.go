@@ -311,6 +311,12 @@ func TestDevDestroyOnExit(t *testing.T) {
 	if rows := w.run(0, "state", "list", "--stage", "local-tester"); rows != "" {
 		t.Errorf("rows are left: %s", rows)
 	}
+	if err := os.RemoveAll(filepath.Join(w.dir, ".athanor")); err != nil {
+		t.Fatal(err)
+	}
+	if plan := w.run(2, "plan", "--stage", "local-tester"); strings.Contains(plan, "State was lost") {
+		t.Errorf("what was destroyed is remembered:\n%s", plan)
+	}
 }
 
 // dev reads the cloud by and by, and reverts what changed outside athanor.

@@ -41,7 +41,7 @@ type (
 	IntFlag = urfave.IntFlag
 	// Uint64Flag is a flag with a number that is not negative.
 	Uint64Flag = urfave.Uint64Flag
-	// DurationFlag is a flag with a duration.
+	// DurationFlag is a flag with a duration, which may have days: 30d.
 	DurationFlag = urfave.DurationFlag
 )
 
@@ -113,6 +113,7 @@ func helped(args []string) []string {
 
 // prepare completes a command and those below it.
 func (a App) prepare(c *Command) {
+	c.Flags = withDays(c.Flags)
 	c.HideHelpCommand, c.OnUsageError, c.CustomHelpTemplate = true, usageError, commandHelp
 	c.UsageText = examples(a.Name, c.UsageText)
 	if c.Before == nil && len(c.Subcommands) == 0 {
@@ -172,7 +173,7 @@ var badValue = sync.OnceValue(func() *regexp.Regexp {
 
 // badVariable finds a value that a flag does not take from a variable, the variable, and the flag.
 var badVariable = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(?s)^could not parse "(.*)" as \S+ value from environment variable "(\S+)" for flag (\S+): .*$`)
+	return regexp.MustCompile(`(?s)^could not parse "(.*)"(?: as \S+ value)? from environment variable "(\S+)" (?:as value )?for flag (\S+): .*$`)
 })
 
 // valueOf says which values a flag takes.
@@ -182,8 +183,8 @@ func valueOf(c *Context, name string) string {
 			continue
 		}
 		switch f.(type) {
-		case *DurationFlag:
-			return "duration such as 90s, 30m or 72h"
+		case *urfave.GenericFlag:
+			return "duration such as 90s, 72h or 30d"
 		case *IntFlag:
 			return "whole number"
 		}

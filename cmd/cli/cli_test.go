@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/athanor-dev/athanor/reconcile"
 )
@@ -50,6 +51,37 @@ func TestFlagsAnywhere(t *testing.T) {
 		}
 		if have := strings.Join(seen, ","); have != tt.want {
 			t.Errorf("%s reaches %s, want %s", tt.line, have, tt.want)
+		}
+	}
+}
+
+// TestDurations: a flag takes days beside the units of Go, after = too and from its variable, and says what it takes.
+func TestDurations(t *testing.T) {
+	for value, want := range map[string]any{
+		"30d": 30 * 24 * time.Hour, "1d12h": 36 * time.Hour, "90s": 90 * time.Second, "": 5 * time.Second,
+		"a month": "it is no duration such as 90s, 72h or 30d", "30": "it is no duration such as 90s, 72h or 30d",
+	} {
+		for _, by := range []string{"argument", "variable"} {
+			var have any
+			t.Setenv("TEST_KEEP", "")
+			flag := &DurationFlag{Name: "keep", EnvVars: []string{"TEST_KEEP"}, Value: 5 * time.Second}
+			app := App{Name: "athanor", Writer: io.Discard, Commands: []*Command{{Name: "serve", Flags: []Flag{flag}, Action: func(c *Context) error {
+				have = c.Duration("keep")
+				return nil
+			}}}}
+			args := []string{"athanor", "serve"}
+			switch {
+			case by == "variable":
+				t.Setenv("TEST_KEEP", value)
+			case value != "":
+				args = append(args, "--keep="+value)
+			}
+			if err := app.Run(t.Context(), args); err != nil {
+				_, have, _ = strings.Cut(err.Error(), value+": ")
+			}
+			if have != want {
+				t.Errorf("%q by %s: %v, want %v", value, by, have, want)
+			}
 		}
 	}
 }

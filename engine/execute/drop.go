@@ -91,7 +91,7 @@ func (d *deleter) beginUndo(n *plan.Node, rec *state.Entry, g *state.Generation)
 		return false
 	}
 	g.State, g.Identity, g.Written = statestore.Candidate, "", time.Now()
-	g.Intent = &state.Intent{Address: n.Address, Props: first(g.Props, rec.Props), Started: g.Written}
+	g.Intent = &state.Intent{Address: n.Address, Props: first(g.Props, rec.Props), Started: g.Written, Undo: true}
 	return true
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"github.com/athanor-dev/athanor/engine/graph"
 	"github.com/athanor-dev/athanor/reconcile"
+	"github.com/athanor-dev/athanor/reconcile/props"
 )
 
 // Choose selects the addresses that the options leave, of those declared and undeclared. Without an option that is all.
@@ -21,12 +22,13 @@ func (x *Index) Choose(o PlanOptions, undeclared []*Node) (*Chosen, error) {
 	}
 	all := slices.Concat(x.Sorted, undeclared)
 	var wrong []error
-	for _, glob := range idle(slices.Concat(o.Target, o.Exclude, o.Replace), all) {
-		err := fmt.Errorf("%q is neither declared nor in state", glob)
-		if strings.Contains(glob, "*") {
-			err = fmt.Errorf("%q matches nothing that is declared or in state", glob)
+	for _, chosen := range []struct {
+		flag  string
+		globs []string
+	}{{"--target", o.Target}, {"--exclude", o.Exclude}, {"--replace", o.Replace}} {
+		for _, glob := range idle(chosen.globs, all) {
+			wrong = append(wrong, idleError(chosen.flag, glob, all))
 		}
-		wrong = append(wrong, reconcile.WithHint(err, "`athanor graph` lists what is declared"))
 	}
 	if len(wrong) > 0 {
 		return nil, errors.Join(wrong...)
@@ -35,6 +37,27 @@ func (x *Index) Choose(o PlanOptions, undeclared []*Node) (*Chosen, error) {
 		return &Chosen{}, nil
 	}
 	return &Chosen{Only: selection(all, x.Nodes, o.Target, o.Exclude)}, nil
+}
+
+// idleError refuses a glob that matches no node, and names what may have been meant.
+func idleError(flag, glob string, all []*Node) error {
+	err := fmt.Errorf("%s %q is neither declared nor in state", flag, glob)
+	if strings.Contains(glob, "*") {
+		err = fmt.Errorf("%s %q matches nothing that is declared or in state", flag, glob)
+	}
+	_, end, inScope := strings.Cut(glob, "/")
+	var near []string
+	for _, n := range all {
+		near = append(near, n.Address)
+		if scope, _, ok := strings.Cut(n.Address, "/"); ok && inScope {
+			near = append(near, scope+"/"+end)
+		}
+	}
+	near = slices.DeleteFunc(near, func(g string) bool { return len(idle([]string{g}, all)) > 0 })
+	if meant, ok := props.Nearest(glob, near); ok {
+		return reconcile.WithHint(err, "did you mean %s?", meant)
+	}
+	return reconcile.WithHint(err, "`athanor graph` lists what is declared, `athanor state list` what is in state")
 }
 
 // idle returns the globs that match no node. One of asterisks alone means everything, be that nothing.

@@ -1,9 +1,12 @@
 package plan
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/athanor-dev/athanor/reconcile"
 )
 
 // TestIdlePatterns: a pattern that chooses and matches nothing is refused, all of them at once, and one that permits is warned of.
@@ -20,9 +23,10 @@ func TestIdlePatterns(t *testing.T) {
 	}{
 		{PlanOptions{Target: []string{"net/*", "a", "old/**"}, Exclude: []string{"*/vpc"}, Replace: []string{"a"}}, nil},
 		{PlanOptions{Target: []string{"**"}, Exclude: []string{"*", "**"}}, nil},
-		{PlanOptions{Target: []string{"nat/*", "net/vpc"}}, []string{`"nat/*" matches nothing that is declared or in state`}},
-		{PlanOptions{Exclude: []string{"b", "*/vpn"}}, []string{`"b" is neither declared nor in state`, `"*/vpn" matches nothing`}},
-		{PlanOptions{Replace: []string{"b"}}, []string{`"b" is neither declared nor in state`}},
+		{PlanOptions{Target: []string{"nat/*", "net/vpc"}}, []string{`--target "nat/*" matches nothing that is declared or in state`, "did you mean net/*?"}},
+		{PlanOptions{Exclude: []string{"b", "*/vpn"}}, []string{`--exclude "b" is neither declared nor in state`, "did you mean a?", `--exclude "*/vpn" matches nothing`}},
+		{PlanOptions{Exclude: []string{"old/*queue", "old/quee"}}, []string{`--exclude "old/quee" is neither`, "did you mean old/queue?"}},
+		{PlanOptions{Replace: []string{"what"}}, []string{`--replace "what" is neither declared nor in state`, "`athanor graph` lists what is declared, `athanor state list` what is in state"}},
 		{PlanOptions{AllowDelete: []string{"b"}, Dev: &Dev{Remote: []string{"b"}}}, nil},
 	} {
 		_, err := x.Choose(c.options, left)
@@ -30,8 +34,8 @@ func TestIdlePatterns(t *testing.T) {
 			t.Errorf("%+v: %v", c.options, err)
 		}
 		for _, text := range c.wrong {
-			if err != nil && !strings.Contains(err.Error(), text) {
-				t.Errorf("%+v: %v does not say %s", c.options, err, text)
+			if said := fmt.Sprint(err, reconcile.Hints(err)); err != nil && !strings.Contains(said, text) {
+				t.Errorf("%+v: %s does not say %s", c.options, said, text)
 			}
 		}
 	}

@@ -58,8 +58,11 @@ func (d *restoring) remember(addr string, rec *state.Entry) {
 	g := rec.Live()
 	if c := rec.Candidate(); c != nil {
 		why := "its creation was interrupted"
-		if g != nil {
+		switch {
+		case g != nil:
 			why = "its replacement was interrupted"
+		case c.Intent != nil && c.Intent.Undo:
+			why = "its undo was interrupted"
 		}
 		d.drift.Left = append(d.drift.Left, plan.Left{Address: addr, Kind: c.Kind, Why: why})
 		return

@@ -96,7 +96,7 @@ func setFields(t *testing.T, chance *rand.Rand, v reflect.Value) {
 			*at = reconcile.Place{Provider: "local", Account: "a", Region: "r"}
 		case *statestore.State, *[]*state.Generation: // the caller's
 		case **state.Intent:
-			*at = &state.Intent{Address: "net/a", Started: time.Unix(1795412680, 5).UTC()}
+			*at = &state.Intent{Address: "net/a", Started: time.Unix(1795412680, 5).UTC(), Undo: chance.IntN(2) == 0}
 			if chance.IntN(4) == 0 {
 				*at = &state.Intent{}
 			}

@@ -17,6 +17,8 @@ type Intent struct {
 	Assets map[string]string
 	// Started is when the creation was begun. Zero: an object was deleted to make room, and no creation was begun yet.
 	Started time.Time
+	// Undo: what the generation did on the outside was complete, and its undo was begun.
+	Undo bool
 }
 
 // Begun reports whether a creation was begun for the generation, while its identity is not in state.
@@ -40,6 +42,9 @@ func (i *Intent) body() map[string]any {
 	if i.NameGiven {
 		t["named"] = true
 	}
+	if i.Undo {
+		t["undo"] = true
+	}
 	if len(i.Assets) > 0 {
 		assets := make(map[string]any, len(i.Assets))
 		for name, digest := range i.Assets {
@@ -59,6 +64,8 @@ func (i *Intent) load(name string, m tree.Member) {
 		i.Name = m.Text()
 	case "named":
 		i.NameGiven = m.True()
+	case "undo":
+		i.Undo = m.True()
 	case "props":
 		i.Props = m.Map()
 	case "assets":

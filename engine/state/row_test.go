@@ -37,7 +37,7 @@ func TestIntentsOfRows(t *testing.T) {
 		t.Fatal(err)
 	}
 	whole.Assets = map[string]string{"code": "digest"}
-	for _, intent := range []*state.Intent{whole, {}, nil} {
+	for _, intent := range []*state.Intent{whole, {}, nil, {Address: "a", Started: began, Undo: true}} {
 		g := &state.Generation{Number: 1, State: statestore.Candidate, Kind: "k", Intent: intent}
 		entry := &state.Entry{Address: "a", Birth: "a", Generations: []*state.Generation{g}}
 		stage := statestore.Stage{Stack: "shop", Name: "test"}

@@ -3,6 +3,7 @@ package workers
 import (
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"os"
 	"slices"
@@ -94,6 +95,45 @@ func TestBuild(t *testing.T) {
 	l.to(with(props, obj{"compatibilityDate": "2025-09-01", "compatibilityFlags": list{"nodejs_compat", "nodejs_als"}}))
 	if have := l.settings(); have["compatibility_date"] != "2025-09-01" || fmt.Sprint(have["compatibility_flags"]) != "[nodejs_compat nodejs_als]" {
 		t.Errorf("the program's own settings are %v, %v", have["compatibility_date"], have["compatibility_flags"])
+	}
+}
+
+// TestFilesOfABuild: a plan names which modules and static files of a build changed, also where static files alone did. Of what
+// somebody else has uploaded since it names none.
+func TestFilesOfABuild(t *testing.T) {
+	t.Parallel()
+	l := begin(t)
+	built(t, l.dir)
+	props := obj{"code": obj{"build": "output/notes"}, "env": obj{"NOTES": obj{"kv": cache}}}
+	l.to(props)
+	deployed := l.job(props).Assets
+	changes := func(old map[string]reconcile.Asset) *reconcile.FileChanges {
+		t.Helper()
+		job := l.job(props)
+		job.OldAssets = old
+		look, err := l.kind.Look(t.Context(), job)
+		if err != nil || len(look.Steps) != 1 || look.Steps[0].Path != "code" {
+			t.Fatalf("%v: %v", look.Steps, err)
+		}
+		return look.Steps[0].Files
+	}
+	lay(t, l.dir, map[string]string{"output/client/index.html": "<h1>2</h1>", "output/client/new.html": "<h1>new</h1>"})
+	have := changes(deployed)
+	if have == nil || !slices.Equal(have.Modified, []string{"index.html"}) || !slices.Equal(have.Added, []string{"new.html"}) || have.Count != 5 || have.Before == 0 || have.After == 0 {
+		t.Errorf("of static files alone: %+v", have)
+	}
+	lay(t, l.dir, map[string]string{"output/notes/index.js": "export default {}"})
+	if have := changes(deployed); have == nil || !slices.Equal(have.Modified, []string{"index.html", "index.js"}) {
+		t.Errorf("of modules too: %+v", have)
+	}
+	for _, name := range []string{codeAsset, filesAsset} {
+		other := maps.Clone(deployed)
+		a := other[name]
+		a.Digest = "another"
+		other[name] = a
+		if have := changes(other); have != nil {
+			t.Errorf("another upload of %s: %+v", name, have)
+		}
 	}
 }
 

@@ -65,12 +65,21 @@ func (u *update) compareContent(d *kind.Diff[liveWorker], live liveWorker, set *
 	date, flags, ofBuild := u.declared.ofBuild()
 	wantSaid, haveSaid := saidOf(u.want, shown(either(files)), date, flags, ofBuild), saidOf(live.have, shown(live.content.files), date, flags, ofBuild)
 	state("code", code, codeKnown, u.want.Code, live.content.code, "etag:"+live.version.Resources.Script.ETag, wantSaid, haveSaid)
-	if had, ok := u.want.Code.digest(oldAssets(d)); ok && had == live.content.code {
+	oldCode, ok := u.want.Code.digest(oldAssets(d))
+	ourCode := ok && oldCode == live.content.code
+	oldFiles, ok := u.want.Assets.filesDigest(oldAssets(d))
+	ourFiles := ok && oldFiles == live.content.files
+	switch {
+	case ourCode && ofBuild && u.want.Assets != nil:
+		if ourFiles {
+			d.Files("code", codeAsset, filesAsset)
+		}
+	case ourCode:
 		d.Files("code", codeAsset)
 	}
 	if !ofBuild {
 		state("assets", files, filesKnown, u.want.Assets, live.content.files, "unknown", "", "")
-		if had, ok := u.want.Assets.filesDigest(oldAssets(d)); ok && had == live.content.files {
+		if ourFiles {
 			d.Files("assets", filesAsset)
 		}
 	}
