@@ -47,7 +47,7 @@ func (w *Draft) watched(ctx context.Context) context.Context {
 func readingOf(ctx context.Context, nodes ...*plan.Node) (end func()) {
 	show, watched := ctx.Value(readingKey{}).(func(*plan.Node, bool))
 	if !watched {
-		return func() {}
+		return nothing
 	}
 	tell := func(done bool) {
 		for _, n := range nodes {
@@ -59,3 +59,5 @@ func readingOf(ctx context.Context, nodes ...*plan.Node) (end func()) {
 	tell(false)
 	return func() { tell(true) }
 }
+
+func nothing() {}

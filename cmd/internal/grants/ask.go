@@ -243,6 +243,9 @@ func isEmpty(value any) bool {
 
 // scoped lists the settings of a resource that no section of providers explains.
 func (l *list) scoped(kind string, values map[string]any, place string) {
+	if len(values) == 0 {
+		return
+	}
 	provider, _, _ := strings.Cut(kind, ".")
 	switch {
 	case strings.Contains(kind, "::"):
