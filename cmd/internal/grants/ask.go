@@ -285,7 +285,7 @@ func (l *list) store(name, place string) {
 func (l *list) stores(v any, place string) {
 	tree.Walk(v, func(p tree.Path, x any) bool {
 		text, ok := x.(string)
-		if !ok || !token.Has(text) {
+		if !ok || token.HasOnlyRefs(text) || !token.Has(text) {
 			return true
 		}
 		parts, err := token.Scan(text)
