@@ -49,8 +49,9 @@ func readingOf(ctx context.Context, nodes ...*plan.Node) (end func()) {
 	if !watched {
 		return nothing
 	}
+	shown := slices.Clone(nodes) // nearly nobody watches, and then none is kept
 	tell := func(done bool) {
-		for _, n := range nodes {
+		for _, n := range shown {
 			if !n.Spec.Recorded {
 				show(n, done)
 			}
