@@ -25,6 +25,8 @@ func Run(definition *Definition) Any {
 type runner struct {
 	kind *Definition
 	spec func() *Spec // one for all resources of the kind
+	// sites are used again once a call has returned: a definition keeps none.
+	sites sync.Pool
 }
 
 // Validate finds what is missing in the definition.
@@ -163,7 +165,11 @@ func (j *Job) facts() Facts {
 
 func (r *runner) site(job *Job) (*Site, error) {
 	spec := r.spec()
-	s := &Site{Facts: job.facts(), ID: job.ID, MayDelete: job.MayDelete, Derive: job.Derive}
+	s, again := r.sites.Get().(*Site)
+	if !again {
+		s = new(Site)
+	}
+	s.Facts, s.ID, s.MayDelete, s.Derive = job.facts(), job.ID, job.MayDelete, job.Derive
 	if job.Last != nil {
 		s.Last = spec.NewAttrs()
 		if err := props.Load(job.Last, s.Last); err != nil {
@@ -185,6 +191,12 @@ func (r *runner) site(job *Job) (*Site, error) {
 	return s, err
 }
 
+// leave takes back a site that no call needs any more.
+func (r *runner) leave(s *Site) {
+	*s = Site{}
+	r.sites.Put(s)
+}
+
 // Look observes and compares.
 func (r *runner) Look(ctx context.Context, job *Job) (Look, error) {
 	site, err := r.site(job)
@@ -192,6 +204,7 @@ func (r *runner) Look(ctx context.Context, job *Job) (Look, error) {
 		return Look{}, err
 	}
 	live, err := r.kind.Observe(ReadOnly(ctx), site)
+	r.leave(site)
 	return r.seen(job, live, err)
 }
 
@@ -282,7 +295,7 @@ func (r *runner) Compare(job *Job, seen Look) (Look, error) {
 
 func (r *runner) compared(job *Job, live any) (Look, error) {
 	attrs := r.kind.Attributes(live)
-	look := Look{live: live, Identity: r.identity(job, attrs), Attrs: props.Dump(attrs)}
+	look := Look{live: live, Identity: r.identity(job, attrs), Attrs: props.DumpAs(attrs, job.Last)}
 	lost := r.recall(look.Attrs, job.Last)
 	if r.kind.Owner != nil {
 		look.Owner = r.kind.Owner(live)

@@ -152,7 +152,7 @@ type Former struct {
 	Attrs    map[string]any
 }
 
-// Site is one object at one moment, with types hidden.
+// Site is one object at one moment, with types hidden. It is good until the function that it was given to returns.
 type Site struct {
 	Facts
 	// Want points at the props, zero when there are none. Last and Had point at the attributes and the props in state, and are

@@ -35,6 +35,9 @@ func WithGate(ctx context.Context, gate Gate) context.Context {
 
 // ReadOnly refuses mutating calls made under ctx with ErrReadOnly.
 func ReadOnly(ctx context.Context) context.Context {
+	if ctx.Value(readOnlyKey{}) != nil {
+		return ctx
+	}
 	return context.WithValue(ctx, readOnlyKey{}, true)
 }
 

@@ -181,6 +181,7 @@ func (s *settling) create(ctx context.Context, look Look) error {
 	default:
 		s.tried, s.job.Begun = time.Now(), true
 	}
+	s.runner.leave(site)
 	if err != nil {
 		return &StepError{Verb: "create", Err: err}
 	}

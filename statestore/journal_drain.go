@@ -152,7 +152,12 @@ func (j *Journal) apply(batch Batch) error {
 func (j *Journal) build(group []*waiting) Batch {
 	batch := Batch{Seq: j.seq + 1, Renew: true, Events: slices.Clip(j.events)}
 	versions := j.versions
-	at := make(map[string]int)
+	rows := 0
+	for _, w := range group {
+		rows += len(w.change.Put)
+	}
+	at := make(map[string]int, rows)
+	batch.Put = slices.Grow(batch.Put, rows)
 	for _, w := range group {
 		if len(w.change.Move) > 0 {
 			batch.Move = w.change.Move

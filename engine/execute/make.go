@@ -198,7 +198,11 @@ func (c *creator) settleNew(ctx context.Context, n *plan.Node, rec *state.Entry,
 		job.OlderUntil = time.Now().Add(n.Spec.Visibility)
 	}
 	job.ReplaceOn = nil // a new object has nothing that could have changed
-	return c.settleJob(ctx, n, rec, g, job)
+	waiting, err := c.settleJob(ctx, n, rec, g, job)
+	if err == nil {
+		c.Release(job)
+	}
+	return waiting, err
 }
 
 // begun is the generation that is to be made: one that an interrupted run began, or a further one.

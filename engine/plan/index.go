@@ -45,10 +45,14 @@ func (b *Basis) EvidenceOf(n *Node, spec *reconcile.Spec, job *reconcile.Job, lo
 	if g == nil {
 		g = new(state.Generation)
 	}
+	var births []string
+	if !look.Owner.IsZero() {
+		births = n.Births() // nothing else is compared with them
+	}
 	return adopt.Evidence{
 		Absent: look.Absent, Identity: look.Identity, InState: g.Identity,
 		NameIntended: g.Intent != nil && !g.NameGiven && g.Name != "" && g.Name == job.Name,
-		Tagged:       look.Owner, Tag: job.Mark, Addresses: n.Births(),
+		Tagged:       look.Owner, Tag: job.Mark, Addresses: births,
 		Taggable: spec.Marked, OwnedByContent: spec.Same, ContentEqual: len(look.Steps) == 0,
 		Holder:    b.Owners.By(state.Object{Kind: spec.Type, Location: job.Place, Identity: look.Identity}, n.Address),
 		Name:      job.Name,

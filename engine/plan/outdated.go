@@ -14,7 +14,7 @@ func (x *Index) Outdated(n *Node) bool {
 	r := n.Entry
 	known := n.Job != nil && len(n.Job.Unknown) == 0
 	return r.Candidate() != nil || r.MovingFrom != "" || !slices.Equal(r.Needs, x.OwnedNeeds(n)) || !sameOptions(r.GivenOptions(), &n.Decl.Options) ||
-		!cutCovers(r.Cut, n.Cut) || !tree.Equal(AnyMap(r.Settings), AnyMap(n.Decl.Settings)) ||
+		!cutCovers(r.Cut, n.Cut) || !sameMap(r.Settings, n.Decl.Settings) ||
 		known && (n.builtAnew() || !sameBut(n.Decl.Options.IgnoreChanges, r.Props, n.Job.Props) || len(state.StillNamed(r.Former, n.Decl.Options.RenamedFrom)) != len(r.Former))
 }
 
@@ -76,6 +76,9 @@ func Believe(n *Node) {
 
 // sameBut compares props without ignored paths: what is there has its own values in them.
 func sameBut(ignored []tree.Path, a, b map[string]any) bool {
+	if len(ignored) == 0 {
+		return sameMap(a, b)
+	}
 	x, y := AnyMap(a), AnyMap(b)
 	for _, p := range ignored {
 		x, y = tree.Without(x, p), tree.Without(y, p)
@@ -83,8 +86,17 @@ func sameBut(ignored []tree.Path, a, b map[string]any) bool {
 	return tree.Equal(x, y)
 }
 
-// sameOptions compares by what is written of options: nil and empty lists are equal.
+// sameMap compares maps, of which nil is an empty one.
+func sameMap(a, b map[string]any) bool { return len(a) == 0 && len(b) == 0 || tree.Equal(a, b) }
+
+// sameOptions compares by what is written of options: nil and empty lists are equal. Nil are no options.
 func sameOptions(a, b *graph.Options) bool {
+	if a == nil {
+		if b.IsZero() {
+			return true
+		}
+		a = &graph.Options{}
+	}
 	if a.OnlyOrders() && b.OnlyOrders() {
 		return slices.Equal(a.DependsOn, b.DependsOn)
 	}

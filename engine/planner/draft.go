@@ -122,7 +122,7 @@ func (e *Planner) NewWork(ctx context.Context, g *Graph, o Policy) (*Draft, erro
 	cloud := observe.New(e.Catalog, stage, g.Dir, e.Key.Digest, w.Gate, e.Warm.kept())
 	w.observer = &observer{&finder{Slots: &state.Slots{}, take: o.Take, fresh: w.isEmpty(), Jobs: &Jobs{
 		Program: program, Cloud: cloud, Dir: g.Dir, Key: e.Key, force: o.Force, budget: &values.Budget{},
-		mask: e.Redact.Text, digest: e.Key.Digest,
+		mask: e.Redact.Text, digest: e.Key.Digest, spare: new(sync.Pool),
 	}}}
 	cloud.Expect(familyKindsOf(e.Catalog, w.Records, g).of)
 	reachKinds(reconcile.WithFolder(ctx, g.Dir), e.Catalog, cloud, w.Records)

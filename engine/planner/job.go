@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"slices"
+	"sync"
 
 	"github.com/athanor-dev/athanor/adopt"
 	"github.com/athanor-dev/athanor/engine/graph"
@@ -27,6 +28,14 @@ type Jobs struct {
 	// mask and digest are what every job is given.
 	mask   func(text string) string
 	digest func(domain string, data []byte) string
+	// spare are jobs that nobody has any more.
+	spare *sync.Pool
+}
+
+// Release takes back a job that nobody has any more: a job is large, and there can be very many.
+func (j *Jobs) Release(job *reconcile.Job) {
+	*job = reconcile.Job{}
+	j.spare.Put(job)
 }
 
 // Target says which generation of a node a job is about.
@@ -94,7 +103,11 @@ func (j *Jobs) DeclaredJob(ctx context.Context, n *plan.Node, t Target) (*reconc
 // job is what is known of a generation without its declaration.
 func (j *Jobs) job(n *plan.Node, a *observe.Way, t Target) *reconcile.Job {
 	birth, key := n.Birth(), t.Gen.Deriver(j.Key)
-	job := &reconcile.Job{
+	job, again := j.spare.Get().(*reconcile.Job)
+	if !again {
+		job = new(reconcile.Job)
+	}
+	*job = reconcile.Job{
 		Address: n.Address, Place: a.Place, Cloud: a.Cloud, Dir: j.Dir,
 		Mark:   j.Mark(n.Address, t.Number),
 		Dev:    j.Dev,

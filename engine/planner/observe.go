@@ -52,12 +52,12 @@ func (j *Jobs) reachAll(ctx context.Context, undeclared []*plan.Node, deletes fu
 	}
 	for _, n := range slices.Concat(j.Declared, undeclared) {
 		for _, g := range n.Generations() {
-			var place *observe.PlaceError
 			a, err := j.Cloud.At(ctx, n.Address, n.Entry, g)
-			switch {
-			case err == nil, g.State == statestore.Condemned:
+			if err == nil || g.State == statestore.Condemned {
 				continue // what cannot be reached and is condemned stays, and stops nobody else
-			case !errors.As(err, &place) && !leaves(n, g):
+			}
+			_, elsewhere := errors.AsType[*observe.PlaceError](err)
+			if !elsewhere && !leaves(n, g) {
 				continue // a kind that this binary does not know blocks itself alone
 			}
 			problems = append(problems, plan.Problem{Address: n.Address, Source: n.Source(), Err: regionHint(err, a)})

@@ -47,10 +47,11 @@ func (w *Draft) watched(ctx context.Context) context.Context {
 func readingOf(ctx context.Context, nodes ...*plan.Node) (end func()) {
 	show, watched := ctx.Value(readingKey{}).(func(*plan.Node, bool))
 	if !watched {
-		return func() {}
+		return nothing
 	}
+	shown := slices.Clone(nodes) // nearly nobody watches, and then none is kept
 	tell := func(done bool) {
-		for _, n := range nodes {
+		for _, n := range shown {
 			if !n.Spec.Recorded {
 				show(n, done)
 			}
@@ -59,3 +60,5 @@ func readingOf(ctx context.Context, nodes ...*plan.Node) (end func()) {
 	tell(false)
 	return func() { tell(true) }
 }
+
+func nothing() {}

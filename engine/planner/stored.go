@@ -31,8 +31,12 @@ func openStored(snap *statestore.Snapshot, key *seal.Key) *Stored {
 	s := &Stored{Snap: snap, Records: make(map[string]*state.Entry, len(snap.Rows)), Moved: map[string]string{}, Damaged: map[string]error{}}
 	addresses := slices.AppendSeq(make([]string, 0, len(snap.Rows)), maps.Keys(snap.Rows))
 	records, errs := make([]*state.Entry, len(addresses)), make([]error, len(addresses))
-	Parallel(len(addresses), runtime.GOMAXPROCS(0), func(i int) {
-		records[i], errs[i] = state.Open(snap.Rows[addresses[i]], snap.Stage, key)
+	workers := runtime.GOMAXPROCS(0)
+	Parallel(workers, workers, func(worker int) {
+		opener := state.NewOpener(snap.Stage, key)
+		for i := worker; i < len(addresses); i += workers {
+			records[i], errs[i] = opener.Open(snap.Rows[addresses[i]])
+		}
 	})
 	for i, address := range addresses {
 		if errs[i] != nil {

@@ -142,7 +142,10 @@ func (k *walk) decide(ctx context.Context, n *plan.Node) {
 	}
 	plan.Foresee(n)
 	compute(ctx, n)
-	k.decides.Shed(n)
+	job := n.Job
+	if k.decides.Shed(n); job != nil && n.Job == nil && len(n.Others) == 0 {
+		k.Release(job)
+	}
 }
 
 // compare brings the look up to date with the upstreams that are known now, and looks where that had to wait.

@@ -96,13 +96,8 @@ func (d *Deployed) Options() graph.Options {
 	return *d.given
 }
 
-// GivenOptions returns the options as last deployed, which nobody may change.
-func (d *Deployed) GivenOptions() *graph.Options {
-	if d.given == nil {
-		return &graph.Options{}
-	}
-	return d.given
-}
+// GivenOptions returns the options as last deployed, which nobody may change; nil for none.
+func (d *Deployed) GivenOptions() *graph.Options { return d.given }
 
 // SetOptions sets the options. They are kept and not copied: nobody changes them afterwards.
 func (d *Deployed) SetOptions(o *graph.Options) {

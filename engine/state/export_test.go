@@ -1,4 +1,11 @@
 package state
 
+import (
+	"github.com/athanor-dev/athanor/reconcile/tree"
+	"github.com/athanor-dev/athanor/statestore"
+)
+
 // DecodeRow opens a row's body that was unsealed.
-var DecodeRow = decodeRow
+func DecodeRow(row statestore.Row, body []byte) (*Entry, error) {
+	return decodeRow(row, body, new(tree.Reader))
+}

@@ -16,7 +16,14 @@ import (
 
 // Binding returns what sealed bytes are bound to, so that they open only where they belong.
 func Binding(stage statestore.Stage, what string) []byte {
-	return []byte("athanor row\x00" + stage.Stack + "\x00" + stage.Name + "\x00" + what)
+	return appendBinding(nil, stage, what)
+}
+
+func appendBinding(b []byte, stage statestore.Stage, what string) []byte {
+	for _, part := range []string{"athanor row\x00", stage.Stack, "\x00", stage.Name, "\x00", what} {
+		b = append(b, part...)
+	}
+	return b
 }
 
 // Seal returns the row that a store keeps.
@@ -176,13 +183,33 @@ func (g *Generation) body(o *object) {
 
 // Open reads a row. The error says what cannot be read; the identities are in the row itself.
 func Open(row statestore.Row, stage statestore.Stage, key *seal.Key) (*Entry, error) {
-	plain, err := key.Open(row.Body, Binding(stage, row.Birth))
+	return NewOpener(stage, key).Open(row)
+}
+
+// Opener reads many rows of a stage in the same space. It is for one goroutine.
+type Opener struct {
+	stage   statestore.Stage
+	key     *seal.Key
+	sealed  *seal.Opener
+	binding []byte
+	body    tree.Reader
+}
+
+// NewOpener returns what reads rows of a stage.
+func NewOpener(stage statestore.Stage, key *seal.Key) *Opener {
+	return &Opener{stage: stage, key: key, sealed: key.Opener()}
+}
+
+// Open is [Open] of one of many rows.
+func (o *Opener) Open(row statestore.Row) (*Entry, error) {
+	o.binding = appendBinding(o.binding[:0], o.stage, row.Birth)
+	plain, err := o.sealed.Open(row.Body, o.binding)
 	if err != nil {
 		return nil, err
 	}
-	r, err := decodeRow(row, plain)
-	if by := seal.SealedBy(row.Body); err == nil && by != key.ID() {
-		noteKey(r.Generations, by)
+	r, err := decodeRow(row, plain, &o.body)
+	if err == nil && !o.key.Sealed(row.Body) {
+		noteKey(r.Generations, seal.SealedBy(row.Body))
 	}
 	return r, err
 }
@@ -197,16 +224,32 @@ func noteKey(generations []*Generation, id string) {
 	}
 }
 
+// entryOf makes an entry of what the row itself says. Nearly all have one generation, which is then a part of the same piece of memory.
+func entryOf(row *statestore.Row) *Entry {
+	whole := new(struct {
+		Entry
+		generations [1]*Generation
+		only        Generation
+	})
+	r := &whole.Entry
+	*r = Entry{Address: row.Address, Version: row.Version, Birth: row.Birth, Needs: row.Needs, Generations: whole.generations[:0]}
+	for i := range row.Generations {
+		g := &whole.only
+		if i > 0 {
+			g = new(Generation)
+		}
+		g.fill(&row.Generations[i])
+		r.Generations = append(r.Generations, g)
+	}
+	return r
+}
+
 // decodeRow makes an entry of a row and its opened body. There can be very many rows: only what an entry keeps is
 // decoded.
-func decodeRow(row statestore.Row, plain []byte) (*Entry, error) {
-	r := &Entry{Address: row.Address, Version: row.Version, Birth: row.Birth, Needs: row.Needs}
-	r.Generations = make([]*Generation, len(row.Generations))
-	for i, g := range row.Generations {
-		r.Generations[i] = GenerationOf(g)
-	}
+func decodeRow(row statestore.Row, plain []byte, body *tree.Reader) (*Entry, error) {
+	r := entryOf(&row)
 	var options map[string]any
-	err := tree.Members(plain, func(name string, m tree.Member) {
+	err := body.Members(plain, func(name string, m tree.Member) {
 		if name == "options" {
 			options = m.Map()
 			return
@@ -268,14 +311,20 @@ func (r *Entry) load(name string, m tree.Member) {
 
 // GenerationOf returns what the row itself says of a generation: all but what is sealed.
 func GenerationOf(g statestore.Generation) *Generation {
-	out := &Generation{
-		Number: g.Number, State: g.State, Slot: g.Slot, Kind: g.Kind, Location: reconcile.Place(g.Place),
-		Identity: g.Identity, Written: g.Written,
-	}
-	if g.Intent {
-		out.Intent = &Intent{Started: g.Written}
-	}
+	out := new(Generation)
+	out.fill(&g)
 	return out
+}
+
+// fill is [GenerationOf] in the place of a generation.
+func (g *Generation) fill(from *statestore.Generation) {
+	*g = Generation{
+		Number: from.Number, State: from.State, Slot: from.Slot, Kind: from.Kind, Location: reconcile.Place(from.Place),
+		Identity: from.Identity, Written: from.Written,
+	}
+	if from.Intent {
+		g.Intent = &Intent{Started: from.Written}
+	}
 }
 
 // load reads one member of a generation in a row's body.

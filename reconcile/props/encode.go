@@ -21,7 +21,7 @@ func Encode(v any) (map[string]any, error) {
 	if rv.Kind() != reflect.Struct && rv.Kind() != reflect.Map {
 		return nil, fmt.Errorf("props: want a struct, have %T", v)
 	}
-	x, err := encode(rv, false)
+	x, err := encode(rv, false, nil)
 	m, _ := x.(map[string]any)
 	return m, err
 }
@@ -36,30 +36,36 @@ func EncodeValue(v any) (any, error) {
 	if _, err := shapeOf(rv.Type()); err != nil {
 		return tree.Of(v)
 	}
-	return encode(rv, false)
+	return encode(rv, false, nil)
 }
 
 // Dump makes a tree of a struct or a map of attributes, with every field in it, so that each can be referred to: an
 // unset list or map is empty, a nil pointer and an unset token.Int are null. It panics on a type or a value
 // that no tree can hold; [Check] finds such types beforehand.
-func Dump(attrs any) map[string]any {
+func Dump(attrs any) map[string]any { return DumpAs(attrs, nil) }
+
+// DumpAs is [Dump], and gives the very tree that it is given where that is what Dump would make: most attributes are as they were.
+func DumpAs(attrs any, was map[string]any) map[string]any {
 	rv := reflect.ValueOf(attrs)
 	for rv.Kind() == reflect.Pointer && !rv.IsNil() {
 		rv = rv.Elem()
 	}
-	x, err := encode(rv, true)
+	x, err := encode(rv, true, was)
 	if err != nil {
 		panic("props: dump: " + err.Error())
 	}
 	return x.(map[string]any)
 }
 
-func encode(v reflect.Value, full bool) (any, error) {
+func encode(v reflect.Value, full bool, was map[string]any) (any, error) {
 	s, err := shapeOf(v.Type())
 	if err != nil {
 		return nil, err
 	}
 	e := encoding{full: full}
+	if s.form == formObject && len(was) > 0 && e.same(s, v, was) {
+		return was, nil
+	}
 	x := e.value(s, v)
 	if len(e.errs) > 0 {
 		return nil, e.errs
@@ -166,6 +172,20 @@ func (e *encoding) object(s *shape, v reflect.Value) any {
 		m[f.name] = x
 	}
 	return m
+}
+
+// same reports whether a full encoding of an object is a tree that is there already.
+func (e *encoding) same(s *shape, v reflect.Value, was map[string]any) bool {
+	if !e.full || len(was) != len(s.fields) {
+		return false
+	}
+	for _, f := range s.fields {
+		have, known := was[f.name]
+		if !known || !tree.Equal(have, e.value(f.shape, v.FieldByIndex(f.index))) {
+			return false
+		}
+	}
+	return true
 }
 
 // token is a literal of its own type, or the text of a reference. An unset one is null.

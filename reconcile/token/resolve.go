@@ -207,7 +207,12 @@ type piece struct {
 
 // joined is the text of pieces that stand one after the other.
 func joined(pieces []piece) string {
+	size := 0
+	for _, p := range pieces {
+		size += len(p.text)
+	}
 	var b strings.Builder
+	b.Grow(size)
 	for _, p := range pieces {
 		b.WriteString(p.text)
 	}

@@ -10,6 +10,12 @@ func Has(s string) bool {
 	return strings.Contains(s, plainOpen) || strings.Contains(s, shiftedOpen)
 }
 
+// HasOnlyRefs reports that s holds no token but references to resources, as far as that shows without reading any: whatever else a
+// token stands for has a colon in it, or is spelt in the other way.
+func HasOnlyRefs(s string) bool {
+	return !strings.Contains(s, ":") && !strings.Contains(s, shiftedOpen)
+}
+
 // Scan splits s into literal text and tokens; text without tokens is one part, and "" is none. The error is a
 // *[DamagedError] when a token is cut, misspelt or not closed, and when the text holds the trace of a token
 // that went through percent, \u, base64 or hex encoding.

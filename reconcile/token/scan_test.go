@@ -216,6 +216,31 @@ func damaged(t *testing.T, name, text string) {
 	}
 }
 
+// TestHasOnlyRefs proves that no token but a reference passes as one, in any spelling or text.
+func TestHasOnlyRefs(t *testing.T) {
+	passed := 0
+	for name, sample := range samples(t) {
+		for _, text := range []string{sample, "before " + sample + " after", Plain.Ref(Ref{Address: "orders"}) + sample} {
+			parts, err := Scan(text)
+			if err != nil {
+				t.Fatalf("%s: %v", name, err)
+			}
+			if !HasOnlyRefs(text) {
+				continue
+			}
+			passed++
+			for _, p := range parts {
+				if p.Expr != nil && p.Expr.Op != OpRef {
+					t.Errorf("%s: %s passes as a reference", name, text)
+				}
+			}
+		}
+	}
+	if passed == 0 {
+		t.Error("nothing passes")
+	}
+}
+
 func TestCanonicalRefsSecrets(t *testing.T) {
 	r := func(a, p string) string { return Shifted.Ref(Ref{Address: a, Path: tree.Path(p)}) }
 	doc, err := Shifted.JSON(map[string]any{"x": r("c", "z"), "s": Shifted.Secret("one")})

@@ -6,7 +6,16 @@ import "fmt"
 // each member it calls visit, names rising, which reads what it wants of it. A document whose names do not rise, or that
 // is no object, is an error: a *SyntaxError. Visit may have been called before that is known.
 func Members(data []byte, visit func(name string, m Member)) error {
-	d := decoder{s: string(data), apart: true}
+	return new(Reader).Members(data, visit)
+}
+
+// Reader goes through many documents, one after the other. It is for one goroutine.
+type Reader struct{ d decoder }
+
+// Members is the function of that name.
+func (r *Reader) Members(data []byte, visit func(name string, m Member)) error {
+	d := &r.d
+	*d = decoder{s: string(data), apart: true, elements: d.elements[:0]}
 	d.space()
 	d.visit(0, visit)
 	return d.end()

@@ -102,12 +102,25 @@ func (k *Key) sealAs(format byte, plain, aad []byte) []byte {
 	out := make([]byte, 0, header+k.sealer.Overhead()+len(plain))
 	out = append(out, format)
 	out = append(out, k.id[:]...)
-	return k.sealer.Seal(out, nil, plain, bind(out, aad))
+	return k.sealer.Seal(out, nil, plain, bind(nil, out, aad))
 }
 
 // Open decrypts what a key of the ring sealed. The error is a *KeyError when another key did, otherwise
 // [ErrBroken]: the bytes or the aad are not those that were sealed.
-func (k *Key) Open(sealed, aad []byte) ([]byte, error) {
+func (k *Key) Open(sealed, aad []byte) ([]byte, error) { return k.Opener().Open(sealed, aad) }
+
+// Opener opens many sealed bytes in the same space. It is for one goroutine.
+type Opener struct {
+	key          *Key
+	bound, plain []byte
+}
+
+// Opener returns what opens as the key does.
+func (k *Key) Opener() *Opener { return &Opener{key: k} }
+
+// Open is [Key.Open]. What it returns is overwritten by the next call.
+func (o *Opener) Open(sealed, aad []byte) ([]byte, error) {
+	k := o.key
 	if !isSealed(sealed) {
 		return nil, ErrBroken
 	}
@@ -119,10 +132,12 @@ func (k *Key) Open(sealed, aad []byte) ([]byte, error) {
 		}
 		by = k.older[at]
 	}
-	plain, err := by.sealer.Open(nil, nil, sealed[header:], bind(sealed[:header], aad))
+	o.bound = bind(o.bound[:0], sealed[:header], aad)
+	plain, err := by.sealer.Open(o.plain[:0], nil, sealed[header:], o.bound)
 	if err != nil {
 		return nil, ErrBroken
 	}
+	o.plain = plain
 	return plain, nil
 }
 
@@ -169,9 +184,9 @@ func (k *Key) GoString() string { return k.String() }
 
 func newHash() hash.Hash { return sha256.New() }
 
-// bind joins the header of sealed bytes with the caller's aad: a changed header is noticed too.
-func bind(head, aad []byte) []byte {
-	return append(append(make([]byte, 0, len(head)+len(aad)), head...), aad...)
+// bind joins the header of sealed bytes with the caller's aad, in the space of a slice: a changed header is noticed too.
+func bind(in, head, aad []byte) []byte {
+	return append(append(slices.Grow(in, len(head)+len(aad)), head...), aad...)
 }
 
 // frame joins strings so that different lists never give the same bytes.

@@ -87,6 +87,11 @@ func Stamp(sealed []byte) (head, tail []byte) {
 	return sealed[:header+nonceBytes], sealed[len(sealed)-tagBytes:]
 }
 
+// Sealed reports whether the newest key of the ring sealed these bytes.
+func (k *Key) Sealed(sealed []byte) bool {
+	return isSealed(sealed) && string(sealed[1:header]) == string(k.id[:])
+}
+
 func isSealed(b []byte) bool {
 	return len(b) >= header && (b[0] == plainFormat || b[0] == headedFormat)
 }

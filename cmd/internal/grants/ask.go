@@ -243,6 +243,9 @@ func isEmpty(value any) bool {
 
 // scoped lists the settings of a resource that no section of providers explains.
 func (l *list) scoped(kind string, values map[string]any, place string) {
+	if len(values) == 0 {
+		return
+	}
 	provider, _, _ := strings.Cut(kind, ".")
 	switch {
 	case strings.Contains(kind, "::"):
@@ -282,7 +285,7 @@ func (l *list) store(name, place string) {
 func (l *list) stores(v any, place string) {
 	tree.Walk(v, func(p tree.Path, x any) bool {
 		text, ok := x.(string)
-		if !ok || !token.Has(text) {
+		if !ok || token.HasOnlyRefs(text) || !token.Has(text) {
 			return true
 		}
 		parts, err := token.Scan(text)
