@@ -41,8 +41,10 @@ type (
 	IntFlag = urfave.IntFlag
 	// Uint64Flag is a flag with a number that is not negative.
 	Uint64Flag = urfave.Uint64Flag
-	// DurationFlag is a flag with a duration, which may have days: 30d.
-	DurationFlag = urfave.DurationFlag
+	// GenericFlag is a flag with a value of any other type, see [NewDuration].
+	GenericFlag = urfave.GenericFlag
+	// Generic is the value of such a flag.
+	Generic = urfave.Generic
 )
 
 // App is a command with subcommands.
@@ -113,7 +115,6 @@ func helped(args []string) []string {
 
 // prepare completes a command and those below it.
 func (a App) prepare(c *Command) {
-	c.Flags = withDays(c.Flags)
 	c.HideHelpCommand, c.OnUsageError, c.CustomHelpTemplate = true, usageError, commandHelp
 	c.UsageText = examples(a.Name, c.UsageText)
 	if c.Before == nil && len(c.Subcommands) == 0 {
@@ -183,7 +184,7 @@ func valueOf(c *Context, name string) string {
 			continue
 		}
 		switch f.(type) {
-		case *urfave.GenericFlag:
+		case *GenericFlag:
 			return "duration such as 90s, 72h or 30d"
 		case *IntFlag:
 			return "whole number"

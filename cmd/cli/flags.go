@@ -34,7 +34,7 @@ func StageFlags(stage string, own ...Flag) []Flag {
 			Category: sharedCategory, Name: "allow",
 			Usage: "let the stack reach `KIND=VALUE[@PLACE]` (endpoint, store, path, env, identity, program; may be repeated)",
 		},
-		&DurationFlag{Category: sharedCategory, Name: "attempt-timeout", EnvVars: []string{"ATHANOR_ATTEMPT_TIMEOUT"}, Usage: "count a call as lost when nothing moves for `DURATION`; default 60s"},
+		&GenericFlag{Category: sharedCategory, Name: "attempt-timeout", Value: NewDuration(0), EnvVars: []string{"ATHANOR_ATTEMPT_TIMEOUT"}, Usage: "count a call as lost when nothing moves for `DURATION`; default 60s"},
 		&BoolFlag{
 			Category: sharedCategory, Name: "accept-older-state",
 			Usage: "go on from a state that was put back to something older, such as a backup, or changed without its key",
@@ -69,8 +69,8 @@ func DeleteFlags(own ...Flag) []Flag {
 func ApplyFlags(own ...Flag) []Flag {
 	return append([]Flag{
 		YesFlag(),
-		&DurationFlag{
-			Name:  "wait",
+		&GenericFlag{
+			Name: "wait", Value: NewDuration(0),
 			Usage: "wait up to `DURATION` (5m) while another run holds the stage; default not at all",
 		},
 	}, own...)
