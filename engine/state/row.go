@@ -224,15 +224,18 @@ func noteKey(generations []*Generation, id string) {
 	}
 }
 
-// entryOf makes an entry of what the row itself says. Nearly all have one generation, which is then a part of the same piece of memory.
+// single is an entry with its only generation, as nearly all have it, in one piece of memory.
+type single struct {
+	Entry
+	generations [1]*Generation
+	only        Generation
+}
+
+// entryOf makes an entry of what the row itself says.
 func entryOf(row *statestore.Row) *Entry {
-	whole := new(struct {
-		Entry
-		generations [1]*Generation
-		only        Generation
-	})
+	whole := &single{Entry: Entry{Address: row.Address, Version: row.Version, Birth: row.Birth, Needs: row.Needs}}
 	r := &whole.Entry
-	*r = Entry{Address: row.Address, Version: row.Version, Birth: row.Birth, Needs: row.Needs, Generations: whole.generations[:0]}
+	r.Generations = whole.generations[:0]
 	for i := range row.Generations {
 		g := &whole.only
 		if i > 0 {
