@@ -157,15 +157,15 @@ func (b *Basis) showProps(n *Node) {
 
 // reference returns the reference that the program has at a path, as people write it, "" where it has text, or more than that one.
 func (n *Node) reference(at tree.Path) string {
-	for _, u := range n.Uses() {
-		if u.At != at {
-			continue
-		}
-		written, _ := tree.Get(n.Decl.Props, at)
-		if text, ok := written.(string); ok && token.Show(text) == "${"+u.Ref.String()+"}" {
-			return token.Show(text)
-		}
+	uses := n.Uses()
+	i := slices.IndexFunc(uses, func(u token.Use) bool { return u.At == at })
+	if i < 0 || i+1 < len(uses) && uses[i+1].At == at {
 		return ""
+	}
+	written, _ := tree.Get(n.Decl.Props, at)
+	text, _ := written.(string)
+	if shown := token.Show(text); shown == "${"+uses[i].Ref.String()+"}" {
+		return shown
 	}
 	return ""
 }

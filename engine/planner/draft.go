@@ -110,7 +110,7 @@ func (e *Planner) NewWork(ctx context.Context, g *Graph, o Policy) (*Draft, erro
 	}
 	dev := plan.DevRules{Session: o.Dev, Name: stage.Name}
 	w := &Draft{
-		Planner: e, Policy: o, program: g, Stored: openStored(snap, e.Key), DevRules: dev, Chosen: &plan.Chosen{}, drift: &plan.Drift{}, Gate: calls.NewGate(e.Parallel),
+		Planner: e, Policy: o, program: g, Stored: openStored(snap, e.Key, g.Resources), DevRules: dev, Chosen: &plan.Chosen{}, drift: &plan.Drift{}, Gate: calls.NewGate(e.Parallel),
 		Refusals: &plan.Refusals{Masks: e.Redact, Each: o.refusesEach}, abroad: &otherStages{store: e.Store, but: stage},
 	}
 	program := &Program{

@@ -9,6 +9,7 @@ import (
 	"github.com/athanor-dev/athanor/engine/graph"
 	"github.com/athanor-dev/athanor/engine/plan"
 	"github.com/athanor-dev/athanor/engine/state"
+	"github.com/athanor-dev/athanor/reconcile/tree"
 	"github.com/athanor-dev/athanor/statestore"
 	"github.com/athanor-dev/athanor/statestore/seal"
 )
@@ -26,16 +27,23 @@ type Stored struct {
 	lost bool
 }
 
-// openStored decodes all entries of a snapshot, on all cores. What cannot be read is set apart and stops nobody else.
-func openStored(snap *statestore.Snapshot, key *seal.Key) *Stored {
+// openStored decodes all entries of a snapshot, on all cores. What cannot be read is set apart and stops nobody else. What is
+// in state as the program declares it is not held twice.
+func openStored(snap *statestore.Snapshot, key *seal.Key, program []graph.Resource) *Stored {
 	s := &Stored{Snap: snap, Records: make(map[string]*state.Entry, len(snap.Rows)), Moved: map[string]string{}, Damaged: map[string]error{}}
 	addresses := slices.AppendSeq(make([]string, 0, len(snap.Rows)), maps.Keys(snap.Rows))
 	records, errs := make([]*state.Entry, len(addresses)), make([]error, len(addresses))
+	declared := make(map[string]map[string]any, len(program))
+	for i := range program {
+		if r := &program[i]; tree.Is(r.Props) {
+			declared[r.Address] = r.Props
+		}
+	}
 	workers := runtime.GOMAXPROCS(0)
 	Parallel(workers, workers, func(worker int) {
 		opener := state.NewOpener(snap.Stage, key)
 		for i := worker; i < len(addresses); i += workers {
-			records[i], errs[i] = opener.Open(snap.Rows[addresses[i]])
+			records[i], errs[i] = opener.Open(snap.Rows[addresses[i]], declared[addresses[i]])
 		}
 	})
 	for i, address := range addresses {

@@ -7,5 +7,5 @@ import (
 
 // DecodeRow opens a row's body that was unsealed.
 func DecodeRow(row statestore.Row, body []byte) (*Entry, error) {
-	return decodeRow(row, body, new(tree.Reader))
+	return decodeRow(row, body, new(tree.Reader), nil)
 }

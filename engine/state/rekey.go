@@ -86,7 +86,7 @@ func rewritten(row statestore.Row, written, props map[string]any, ring *seal.Key
 // SecretValues returns the values in the body of a row that are secret, by path: of the attributes of its live
 // generation, and of its props.
 func SecretValues(row statestore.Row, plain []byte, secrecy func(kind string) Secrecy) (map[string][]byte, error) {
-	entry, err := decodeRow(row, plain, new(tree.Reader))
+	entry, err := decodeRow(row, plain, new(tree.Reader), nil)
 	if err != nil {
 		return nil, err
 	}

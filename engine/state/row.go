@@ -183,7 +183,7 @@ func (g *Generation) body(o *object) {
 
 // Open reads a row. The error says what cannot be read; the identities are in the row itself.
 func Open(row statestore.Row, stage statestore.Stage, key *seal.Key) (*Entry, error) {
-	return NewOpener(stage, key).Open(row)
+	return NewOpener(stage, key).Open(row, nil)
 }
 
 // Opener reads many rows of a stage in the same space. It is for one goroutine.
@@ -200,14 +200,14 @@ func NewOpener(stage statestore.Stage, key *seal.Key) *Opener {
 	return &Opener{stage: stage, key: key, sealed: key.Opener()}
 }
 
-// Open is [Open] of one of many rows.
-func (o *Opener) Open(row statestore.Row) (*Entry, error) {
+// Open is [Open] of one of many rows. An entry whose props are those that are declared has the very same ones.
+func (o *Opener) Open(row statestore.Row, declared map[string]any) (*Entry, error) {
 	o.binding = appendBinding(o.binding[:0], o.stage, row.Birth)
 	plain, err := o.sealed.Open(row.Body, o.binding)
 	if err != nil {
 		return nil, err
 	}
-	r, err := decodeRow(row, plain, &o.body)
+	r, err := decodeRow(row, plain, &o.body, declared)
 	if err == nil && !o.key.Sealed(row.Body) {
 		noteKey(r.Generations, seal.SealedBy(row.Body))
 	}
@@ -224,15 +224,18 @@ func noteKey(generations []*Generation, id string) {
 	}
 }
 
-// entryOf makes an entry of what the row itself says. Nearly all have one generation, which is then a part of the same piece of memory.
+// single is an entry with its only generation, as nearly all have it, in one piece of memory.
+type single struct {
+	Entry
+	generations [1]*Generation
+	only        Generation
+}
+
+// entryOf makes an entry of what the row itself says.
 func entryOf(row *statestore.Row) *Entry {
-	whole := new(struct {
-		Entry
-		generations [1]*Generation
-		only        Generation
-	})
+	whole := &single{Entry: Entry{Address: row.Address, Version: row.Version, Birth: row.Birth, Needs: row.Needs}}
 	r := &whole.Entry
-	*r = Entry{Address: row.Address, Version: row.Version, Birth: row.Birth, Needs: row.Needs, Generations: whole.generations[:0]}
+	r.Generations = whole.generations[:0]
 	for i := range row.Generations {
 		g := &whole.only
 		if i > 0 {
@@ -246,15 +249,18 @@ func entryOf(row *statestore.Row) *Entry {
 
 // decodeRow makes an entry of a row and its opened body. There can be very many rows: only what an entry keeps is
 // decoded.
-func decodeRow(row statestore.Row, plain []byte, body *tree.Reader) (*Entry, error) {
+func decodeRow(row statestore.Row, plain []byte, body *tree.Reader, declared map[string]any) (*Entry, error) {
 	r := entryOf(&row)
 	var options map[string]any
 	err := body.Members(plain, func(name string, m tree.Member) {
-		if name == "options" {
+		switch name {
+		case "options":
 			options = m.Map()
-			return
+		case "props":
+			r.Props = m.MapAs(declared)
+		default:
+			r.load(name, m)
 		}
-		r.load(name, m)
 	})
 	if err != nil {
 		return nil, fmt.Errorf("row body: %w", err)
@@ -270,11 +276,9 @@ func decodeRow(row statestore.Row, plain []byte, body *tree.Reader) (*Entry, err
 	return r, nil
 }
 
-// load reads one member of a row's body but its options.
+// load reads one member of a row's body but its options and props.
 func (r *Entry) load(name string, m tree.Member) {
 	switch name {
-	case "props":
-		r.Props = m.Map()
 	case "settings":
 		r.Settings = m.Map()
 	case "leave":

@@ -7,6 +7,7 @@ import (
 
 	"github.com/athanor-dev/athanor/engine/state"
 	"github.com/athanor-dev/athanor/reconcile"
+	"github.com/athanor-dev/athanor/reconcile/tree"
 	"github.com/athanor-dev/athanor/statestore"
 	"github.com/athanor-dev/athanor/statestore/seal"
 )
@@ -47,6 +48,50 @@ func TestIntentsOfRows(t *testing.T) {
 		}
 		if entry, err = state.Open(row, stage, key); err != nil || !reflect.DeepEqual(entry.Candidate().Intent, intent) {
 			t.Errorf("%+v came back as %+v: %v", intent, entry.Candidate().Intent, err)
+		}
+	}
+}
+
+// TestDeclaredPropsOfRows: an entry that has the declared props has the very same, and whatever is declared it reads as it would alone.
+func TestDeclaredPropsOfRows(t *testing.T) {
+	stage := statestore.Stage{Stack: "shop", Name: "test"}
+	key, err := seal.LoadOrMake(t.TempDir(), stage.Stack, stage.Name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := []map[string]any{
+		nil,
+		{},
+		{"size": "s"},
+		{"size": "sm"},
+		{"size": int64(1)},
+		{"size": int64(12)},
+		{"size": "s", "sizes": []any{"s", "m"}},
+		{"deep": map[string]any{"size": "ü\n\"", "none": nil, "half": 0.5}},
+	}
+	opener := state.NewOpener(stage, key)
+	for i, props := range all {
+		entry := &state.Entry{
+			Address: "a", Birth: "a", Props: props, SecretPaths: []tree.Path{"size"},
+			Generations: []*state.Generation{{Number: 1, State: statestore.Live, Kind: "k", Attributes: map[string]any{"size": "s"}}},
+		}
+		row, err := entry.Seal(stage, key)
+		if err != nil {
+			t.Fatal(err)
+		}
+		alone, err := state.Open(row, stage, key)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for k, declared := range all {
+			have, err := opener.Open(row, declared)
+			if err != nil || !reflect.DeepEqual(have, alone) {
+				t.Errorf("%v, declared %v: %+v, %v", props, declared, have, err)
+				continue
+			}
+			if same := reflect.ValueOf(have.Props).Pointer() == reflect.ValueOf(declared).Pointer(); len(declared) > 0 && same != (i == k) {
+				t.Errorf("%v, declared %v: the very same is %v", props, declared, same)
+			}
 		}
 	}
 }

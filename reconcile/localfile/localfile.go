@@ -6,6 +6,7 @@
 package localfile
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -249,20 +250,28 @@ func ReadAtMost(ctx context.Context, path string, most int64) ([]byte, error) {
 		return nil, err
 	}
 	defer f.Close()
-	if info, err := f.Stat(); err != nil {
+	info, err := f.Stat()
+	switch {
+	case err != nil:
 		return nil, err
-	} else if info.IsDir() {
+	case info.IsDir():
 		return nil, &fs.PathError{Op: "read", Path: path, Err: ErrNotFile}
 	}
-	if most < 0 {
-		return io.ReadAll(f)
+	from, size := io.Reader(f), info.Size()
+	if most >= 0 {
+		from, size = io.LimitReader(f, most+1), min(size, most)
 	}
-	data, err := io.ReadAll(io.LimitReader(f, most+1))
-	if err == nil && int64(len(data)) > most {
+	var data bytes.Buffer
+	data.Grow(int(min(size, believed)) + bytes.MinRead)
+	_, err = data.ReadFrom(from)
+	if err == nil && most >= 0 && int64(data.Len()) > most {
 		err = &fs.PathError{Op: "read", Path: path, Err: ErrTooLarge}
 	}
-	return data, err
+	return data.Bytes(), err
 }
+
+// believed bounds the size that is made room for because a file says that it has it.
+const believed = 64 << 20
 
 // ReadDir lists a folder in the order of names, as [Open] opens it.
 func ReadDir(ctx context.Context, path string) ([]fs.DirEntry, error) {

@@ -62,6 +62,8 @@ type decoder struct {
 	err   *SyntaxError
 	// elements of the lists that are open, so that each list is made once and of its own size.
 	elements []any
+	// written is space for the canonical form of what is compared with a value.
+	written []byte
 }
 
 func (d *decoder) fail(why string) (any, bool) {

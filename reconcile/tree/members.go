@@ -15,7 +15,7 @@ type Reader struct{ d decoder }
 // Members is the function of that name.
 func (r *Reader) Members(data []byte, visit func(name string, m Member)) error {
 	d := &r.d
-	*d = decoder{s: string(data), apart: true, elements: d.elements[:0]}
+	*d = decoder{s: string(data), apart: true, elements: d.elements[:0], written: d.written}
 	d.space()
 	d.visit(0, visit)
 	return d.end()
@@ -62,6 +62,20 @@ func (m Member) Value() any {
 func (m Member) Map() map[string]any {
 	v, _ := m.Value().(map[string]any)
 	return v
+}
+
+// MapAs is [Member.Map], and gives the very map that it is given where that is what would be read.
+func (m Member) MapAs(known map[string]any) map[string]any {
+	if len(known) == 0 || m.d.at != m.at {
+		return m.Map()
+	}
+	m.d.written = AppendCanonical(m.d.written[:0], known)
+	end := m.at + len(m.d.written) // an object ends with its own bracket: nothing longer begins with it
+	if end > len(m.d.s) || m.d.s[m.at:end] != string(m.d.written) {
+		return m.Map()
+	}
+	m.d.at = end
+	return known
 }
 
 // Text reads it as a text, "" when it is none.
