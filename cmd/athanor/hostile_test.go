@@ -682,7 +682,7 @@ func (x *arena) run(h hostile, env ...string) hostileRun {
 	cmd.Env = append([]string{
 		"PATH=" + os.Getenv("PATH"), "HOME=" + x.home, "USER=tester", "TERM=dumb", "TMPDIR=" + temporary, "PGPASSWORD=hunter2", "GITHUB_TOKEN=hunter2",
 		"AWS_ACCESS_KEY_ID=AKIDEXAMPLE", "AWS_SECRET_ACCESS_KEY=hunter2hunter2", "CLOUDFLARE_API_TOKEN=hunter2hunter2", "AWS_EC2_METADATA_DISABLED=true",
-		"GOCACHE=" + goVariable(x.T, "GOCACHE"), "GOMODCACHE=" + goVariable(x.T, "GOMODCACHE"), "GOTELEMETRY=off", "GOPROXY=http://" + x.canary.address,
+		"GOCACHE=" + goVariable(x.T, "GOCACHE"), "GOMODCACHE=" + goVariable(x.T, "GOMODCACHE"), "CGO_ENABLED=" + goVariable(x.T, "CGO_ENABLED"), "GOTELEMETRY=off", "GOPROXY=http://" + x.canary.address,
 	}, env...)
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out
@@ -770,7 +770,7 @@ func isFolder(path string) bool {
 }
 
 var goEnv = sync.OnceValue(func() map[string]string {
-	names := []string{"GOCACHE", "GOMODCACHE", "GOROOT"}
+	names := []string{"GOCACHE", "GOMODCACHE", "GOROOT", "CGO_ENABLED"}
 	out, err := exec.Command("go", append([]string{"env"}, names...)...).Output()
 	if err != nil {
 		return nil

@@ -31,7 +31,8 @@ func module(ts *testscript.TestScript, _ bool, folders []string) {
 		ts.Check(os.WriteFile(filepath.Join(ts.MkAbs(folder), "go.mod"), []byte(text), 0o600))
 		ts.Check(os.WriteFile(filepath.Join(ts.MkAbs(folder), "go.sum"), sum, 0o600))
 	}
-	for _, name := range []string{"GOCACHE", "GOMODCACHE", "GOTOOLCHAIN"} {
+	// With cgo, where there is a C compiler, all that uses the network would be compiled once more.
+	for _, name := range []string{"GOCACHE", "GOMODCACHE", "GOTOOLCHAIN", "CGO_ENABLED"} {
 		value, err := exec.Command("go", "env", name).Output()
 		ts.Check(err)
 		ts.Setenv(name, strings.TrimSpace(string(value)))
