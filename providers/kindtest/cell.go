@@ -137,7 +137,11 @@ func suggested(f props.Field, v string) []any {
 	switch f.Type {
 	case "duration":
 		if d, err := token.ParseDuration(v); err == nil {
-			return []any{(d + time.Second).String(), (d - time.Second).String()}
+			var all []any
+			for _, unit := range []time.Duration{time.Second, time.Minute, time.Hour, 24 * time.Hour} { // that of the service, or more
+				all = append(all, (d + unit).String(), (d - unit).String())
+			}
+			return all
 		}
 		return nil
 	case "size":

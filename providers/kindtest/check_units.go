@@ -59,7 +59,7 @@ func (s Suite) checkUnit(t T, f props.Field) {
 		case said != nil && refused == "":
 			t.Errorf("prop %s is documented in whole %s, and half a one more is taken", f.Path, said[1])
 		case said == nil && refused != "":
-			t.Errorf("prop %s is not documented in whole units, and is refused in others: %s", f.Path, refused)
+			t.Errorf("prop %s is not documented in whole units, and is refused in others: %s. Its comment is to say so, as in: in whole hours", f.Path, refused)
 		}
 		return
 	}

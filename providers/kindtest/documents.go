@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"maps"
 	"net/http"
 	"net/http/httptest"
@@ -35,6 +36,9 @@ func Documents[P, L, A any](
 	t testing.TB, k *kind.Kind[P, L, A], provider func(url string) reconcile.Provider, s Suite, bodies map[string]kind.Document, form ...rest.Documents,
 ) Suite {
 	t.Helper()
+	if err := sameForm(k.API.Calls, form); err != nil {
+		t.Fatal(err)
+	}
 	s.goldenBodies(t, func(declared map[string]any, body kind.Document) { Golden(t, k.Props, declared, kind.Document{}, body) }, bodies)
 	var known sync.Map // a *documents by its Cloud
 	of := func(w World) *documents {
@@ -78,6 +82,18 @@ func Documents[P, L, A any](
 		s.Steady[cmp.Or(n.Prop, "name")] = "it keeps its name for life"
 	}
 	return Derive(k.Props, s)
+}
+
+// sameForm refuses a service of another form than that of the kind, by the verbs that rest.Kind gives its calls.
+func sameForm(calls []string, form []rest.Documents) error {
+	isNamed := slices.ContainsFunc(form, func(f rest.Documents) bool { return f.Named != "" })
+	for _, call := range calls {
+		if _, verb, _ := strings.Cut(call, "."); strings.HasPrefix(verb, "Post") && !isNamed {
+			return fmt.Errorf("%s creates objects whose ids the service gives, and this one takes names: give kindtest.Documents the "+
+				"rest.Documents of the kind, with Named, as the last argument", call)
+		}
+	}
+	return nil
 }
 
 // goldenBodies checks the bodies of Base and of variants.

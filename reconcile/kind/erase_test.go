@@ -282,7 +282,7 @@ func TestChecksAreCollected(t *testing.T) {
 	k.Check = wrong("by the kind")
 	k.Owner = kind.Tagged[BoxProps, BoxProps]{Tag: func(BoxProps) kind.OwnerTag { return kind.OwnerTag{} }, Check: wrong("by its tags")}
 	err := k.CheckAll(BoxProps{Keep: 1})
-	if err == nil || err.Error() != "keep: want a multiple of 1h0m0s; odd: by the kind; odd: by its tags" {
+	if err == nil || err.Error() != "keep: want whole hours; odd: by the kind; odd: by its tags" {
 		t.Error(err)
 	}
 	broken := errors.New("cannot be checked")

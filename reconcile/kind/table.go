@@ -146,6 +146,10 @@ func (r *row) units() string {
 		return "a multiple of " + props.Size(r.unit).String()
 	case r.unit == int64(time.Second):
 		return "whole seconds"
+	case r.unit == int64(time.Minute):
+		return "whole minutes"
+	case r.unit == int64(time.Hour):
+		return "whole hours"
 	case r.unit == int64(24*time.Hour):
 		return "whole days"
 	case r.unit == int64(time.Millisecond):

@@ -136,7 +136,7 @@ func TestCheckFindsWhatTagsForbid(t *testing.T) {
 	}{
 		{BoxProps{}, ""},
 		{BoxProps{Wait: new(1500 * time.Millisecond)}, "wait: want whole seconds"},
-		{BoxProps{Keep: 90 * time.Minute}, "keep: want a multiple of 1h0m0s"},
+		{BoxProps{Keep: 90 * time.Minute}, "keep: want whole hours"},
 		{BoxProps{Room: new(props.Size(1500))}, "room: want a multiple of 1KiB"},
 		{BoxProps{Rule: &Rule{Grace: new(time.Millisecond)}}, "rule.grace: want whole seconds"},
 		{BoxProps{Code: "1234", Lock: new(false)}, "code: it counts with lock alone, which is not set"},

@@ -26,6 +26,9 @@ var (
 // returns how many it has compared.
 func conformText[P any](t testing.TB, table *kind.Table[P], says string) int {
 	t.Helper()
+	if err := table.Validate(); err != nil {
+		t.Fatal(err)
+	}
 	fields, err := props.Fields(reflect.TypeFor[P](), nil)
 	if err != nil {
 		t.Fatal(err)

@@ -1,6 +1,7 @@
 package cloudflaretest
 
 import (
+	"cmp"
 	"encoding/json"
 	"net/http"
 	"testing"
@@ -147,4 +148,31 @@ func jsonEqual(a, b []byte) bool {
 	have, errA := tree.Decode(a)
 	want, errB := tree.Decode(b)
 	return errA == nil && errB == nil && tree.Equal(have, want)
+}
+
+// Broken are faults in a creation, each with how many calls the creation writes in spite of it. Without a name a case has that of
+// the operation.
+type Broken []struct {
+	Name  string
+	Fault Fault
+	Wrote int
+}
+
+// Faults breaks one call of a creation at a time. In the end there is one object, created by as few calls as can be. fresh starts an
+// account of its own, and counts the objects in it.
+func Faults(t *testing.T, fresh func(t *testing.T) (s *Server, objects func() int), kind reconcile.Any, props map[string]any, cases Broken) {
+	t.Helper()
+	for _, c := range cases {
+		t.Run(cmp.Or(c.Name, c.Fault.Op), func(t *testing.T) {
+			s, objects := fresh(t)
+			armed := s.Inject(c.Fault)
+			s.Settled(t, kind, props, nil)
+			if armed.Fired() == 0 {
+				t.Error("the fault never came")
+			}
+			if have := s.Wrote(); len(have) != c.Wrote || objects() != 1 {
+				t.Errorf("wrote %v, want %d calls; %d objects", have, c.Wrote, objects())
+			}
+		})
+	}
 }

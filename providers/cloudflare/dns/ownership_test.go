@@ -163,31 +163,18 @@ func TestCalls(t *testing.T) {
 
 // TestFaults breaks one call of a creation at a time. In the end there is one record, made by as few calls as can be.
 func TestFaults(t *testing.T) {
-	for _, c := range []struct {
-		name  string
-		fault cloudflaretest.Fault
-		wrote int
-	}{
+	fresh := func(t *testing.T) (*cloudflaretest.Server, func() int) {
+		s, zone := shop(t)
+		return s, func() int { return count(t, s, zone) }
+	}
+	cloudflaretest.Faults(t, fresh, recordKind.Erase(), obj{"zone": "shop.example", "name": "www", "type": "A", "content": "192.0.2.1"}, cloudflaretest.Broken{
 		{"the answer of the creation is lost", cloudflaretest.Fault{Op: "DNS.CreateRecord", Kind: cloudflaretest.DropAnswer}, 1},
 		{"the creation never arrives", cloudflaretest.Fault{Op: "DNS.CreateRecord", Kind: cloudflaretest.CutBefore}, 2},
 		{"the creation is throttled twice", cloudflaretest.Fault{Op: "DNS.CreateRecord", Kind: cloudflaretest.Throttle, Times: 2}, 3},
 		{"the creation meets an error of the edge", cloudflaretest.Fault{Op: "DNS.CreateRecord", Kind: cloudflaretest.ServerError}, 2},
 		{"the listing is throttled", cloudflaretest.Fault{Op: "DNS.ListRecords", Kind: cloudflaretest.Throttle, Times: 2}, 1},
 		{"the zone is not told at first", cloudflaretest.Fault{Op: "Zones.ListZones", Kind: cloudflaretest.ServerError, Times: 2}, 1},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			s, zone := shop(t)
-			kind := recordKind.Erase()
-			armed := s.Inject(c.fault)
-			s.Settled(t, kind, obj{"zone": "shop.example", "name": "www", "type": "A", "content": "192.0.2.1"}, nil)
-			if armed.Fired() == 0 {
-				t.Error("the fault never came")
-			}
-			if have := s.Wrote(); len(have) != c.wrote || count(t, s, zone) != 1 {
-				t.Errorf("wrote %v, want %d calls; %d records", have, c.wrote, count(t, s, zone))
-			}
-		})
-	}
+	})
 }
 
 // TestShortComment: in a hundred characters the owner tag goes without the store, and is found again.

@@ -35,11 +35,11 @@ func TestCalls(t *testing.T) {
 
 // TestFaults breaks one call of a creation at a time. In the end there is one namespace, made by as few calls as can be.
 func TestFaults(t *testing.T) {
-	for _, c := range []struct {
-		name  string
-		fault cloudflaretest.Fault
-		wrote int
-	}{
+	fresh := func(t *testing.T) (*cloudflaretest.Server, func() int) {
+		s := cloudflaretest.Start(t)
+		return s, func() int { return len(titles(t, s)) }
+	}
+	cloudflaretest.Faults(t, fresh, namespaceKind.Erase(), obj{}, cloudflaretest.Broken{
 		{"the answer of the creation is lost", cloudflaretest.Fault{Op: "KV.CreateNamespace", Kind: cloudflaretest.DropAnswer}, 1},
 		{"the creation never arrives", cloudflaretest.Fault{Op: "KV.CreateNamespace", Kind: cloudflaretest.CutBefore}, 2},
 		{"the creation is throttled twice", cloudflaretest.Fault{Op: "KV.CreateNamespace", Kind: cloudflaretest.Throttle, Times: 2}, 3},
@@ -48,22 +48,7 @@ func TestFaults(t *testing.T) {
 		{"an answer to a read is lost", cloudflaretest.Fault{Op: "KV.ListNamespaces", Kind: cloudflaretest.DropAnswer}, 1},
 		{"the keys cannot be read at first", cloudflaretest.Fault{Op: "KV.ListNamespaceKeys", Kind: cloudflaretest.ServerError}, 1},
 		{"the account is not told at first", cloudflaretest.Fault{Op: "Accounts.ListAccounts", Kind: cloudflaretest.ServerError, Times: 2}, 1},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			s, kind := cloudflaretest.Start(t), namespaceKind.Erase()
-			armed := s.Inject(c.fault)
-			s.Settled(t, kind, obj{}, nil)
-			if armed.Fired() == 0 {
-				t.Error("the fault never came")
-			}
-			if have := s.Wrote(); len(have) != c.wrote {
-				t.Errorf("wrote %v, want %d calls", have, c.wrote)
-			}
-			if have := titles(t, s); len(have) != 1 {
-				t.Errorf("namespaces: %v", have)
-			}
-		})
-	}
+	})
 }
 
 func TestDenied(t *testing.T) {

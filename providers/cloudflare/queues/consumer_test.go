@@ -181,24 +181,18 @@ func TestConsumerCalls(t *testing.T) {
 
 // TestConsumerFaults breaks one call of a creation at a time. In the end there is one consumer.
 func TestConsumerFaults(t *testing.T) {
-	for _, c := range []struct {
-		fault cloudflaretest.Fault
-		wrote int
-	}{
-		{cloudflaretest.Fault{Op: "Queues.CreateConsumer", Kind: cloudflaretest.DropAnswer}, 1},
-		{cloudflaretest.Fault{Op: "Queues.CreateConsumer", Kind: cloudflaretest.CutBefore}, 2},
-		{cloudflaretest.Fault{Op: "Queues.CreateConsumer", Kind: cloudflaretest.ServerError, Times: 2}, 3},
-		{cloudflaretest.Fault{Op: "Queues.ListConsumers", Kind: cloudflaretest.Throttle}, 1},
-		{cloudflaretest.Fault{Op: "Queues.GetConsumer", Kind: cloudflaretest.DropAnswer}, 1},
-	} {
-		s, kind := cloudflaretest.Start(t), consumerKind.Erase()
+	fresh := func(t *testing.T) (*cloudflaretest.Server, func() int) {
+		s := cloudflaretest.Start(t)
 		prepare(t, s)
-		armed := s.Inject(c.fault)
-		s.Settled(t, kind, obj{"queue": jobs, "script": "worker"}, nil)
-		if have := s.Wrote(); armed.Fired() == 0 || len(have) != c.wrote || len(consumersOf(t, s)) != 1 {
-			t.Errorf("%+v: fired %d, wrote %v, want %d calls; %v", c.fault, armed.Fired(), have, c.wrote, consumersOf(t, s))
-		}
+		return s, func() int { return len(consumersOf(t, s)) }
 	}
+	cloudflaretest.Faults(t, fresh, consumerKind.Erase(), obj{"queue": jobs, "script": "worker"}, cloudflaretest.Broken{
+		{"", cloudflaretest.Fault{Op: "Queues.CreateConsumer", Kind: cloudflaretest.DropAnswer}, 1},
+		{"", cloudflaretest.Fault{Op: "Queues.CreateConsumer", Kind: cloudflaretest.CutBefore}, 2},
+		{"", cloudflaretest.Fault{Op: "Queues.CreateConsumer", Kind: cloudflaretest.ServerError, Times: 2}, 3},
+		{"", cloudflaretest.Fault{Op: "Queues.ListConsumers", Kind: cloudflaretest.Throttle}, 1},
+		{"", cloudflaretest.Fault{Op: "Queues.GetConsumer", Kind: cloudflaretest.DropAnswer}, 1},
+	})
 }
 
 func TestConsumerCheck(t *testing.T) {

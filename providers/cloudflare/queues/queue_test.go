@@ -95,30 +95,18 @@ func TestCalls(t *testing.T) {
 
 // TestFaults breaks one call of a creation at a time. In the end there is one queue, made by as few calls as can be.
 func TestFaults(t *testing.T) {
-	for _, c := range []struct {
-		name  string
-		fault cloudflaretest.Fault
-		wrote int
-	}{
+	fresh := func(t *testing.T) (*cloudflaretest.Server, func() int) {
+		s := cloudflaretest.Start(t)
+		return s, func() int { return len(others(t, s)) }
+	}
+	cloudflaretest.Faults(t, fresh, queueKind.Erase(), obj{"deliveryDelay": "5s"}, cloudflaretest.Broken{
 		{"the answer of the creation is lost", cloudflaretest.Fault{Op: "Queues.CreateQueue", Kind: cloudflaretest.DropAnswer}, 1},
 		{"the creation never arrives", cloudflaretest.Fault{Op: "Queues.CreateQueue", Kind: cloudflaretest.CutBefore}, 2},
 		{"the creation is throttled twice", cloudflaretest.Fault{Op: "Queues.CreateQueue", Kind: cloudflaretest.Throttle, Times: 2}, 3},
 		{"the creation meets an error of the edge", cloudflaretest.Fault{Op: "Queues.CreateQueue", Kind: cloudflaretest.ServerError}, 2},
 		{"the listing is throttled", cloudflaretest.Fault{Op: "Queues.ListQueues", Kind: cloudflaretest.Throttle, Times: 2}, 1},
 		{"the messages cannot be counted at first", cloudflaretest.Fault{Op: "Queues.GetMetricsQueue", Kind: cloudflaretest.ServerError}, 1},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			s, kind := cloudflaretest.Start(t), queueKind.Erase()
-			armed := s.Inject(c.fault)
-			s.Settled(t, kind, obj{"deliveryDelay": "5s"}, nil)
-			if armed.Fired() == 0 {
-				t.Error("the fault never came")
-			}
-			if have := s.Wrote(); len(have) != c.wrote || len(others(t, s)) != 1 {
-				t.Errorf("wrote %v, want %d calls; queues %v", have, c.wrote, others(t, s))
-			}
-		})
-	}
+	})
 }
 
 // TestPages is about an account with more queues than one page shows, of which the client asks for the first alone.

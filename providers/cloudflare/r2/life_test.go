@@ -54,26 +54,20 @@ func TestCalls(t *testing.T) {
 
 // TestFaults breaks one call of a creation at a time. In the end there is one bucket, made by as few calls as can be.
 func TestFaults(t *testing.T) {
-	for _, c := range []struct {
-		fault cloudflaretest.Fault
-		wrote int
-	}{
-		{cloudflaretest.Fault{Op: "R2.CreateBucket", Kind: cloudflaretest.DropAnswer}, 2},
-		{cloudflaretest.Fault{Op: "R2.CreateBucket", Kind: cloudflaretest.CutBefore}, 3},
-		{cloudflaretest.Fault{Op: "R2.CreateBucket", Kind: cloudflaretest.ServerError}, 3},
-		{cloudflaretest.Fault{Op: "R2.GetBucketCors", Kind: cloudflaretest.ServerError}, 2},
-		{cloudflaretest.Fault{Op: "R2.GetBucket", Kind: cloudflaretest.Throttle, Times: 2}, 2},
-		{cloudflaretest.Fault{Op: "R2.PutBucketCors", Kind: cloudflaretest.DropAnswer}, 2},
-		// The parts do not see a new bucket at once: https://developers.cloudflare.com/r2/reference/consistency/
-		{cloudflaretest.Fault{Op: "R2.ListBucketDomain*", Kind: cloudflaretest.Refuse, Status: 404, Code: "10006", Times: 2}, 2},
-	} {
-		s, kind := newWorld(t), bucketKind.Erase()
-		armed := s.Inject(c.fault)
-		s.Settled(t, kind, obj{"cors": list{obj{"origins": list{"*"}, "methods": list{"GET"}}}}, nil)
-		if have := s.Wrote(); armed.Fired() == 0 || len(have) != c.wrote || len(buckets(t, s)) != 1 {
-			t.Errorf("%+v: fired %d, wrote %v, want %d calls", c.fault, armed.Fired(), have, c.wrote)
-		}
+	fresh := func(t *testing.T) (*cloudflaretest.Server, func() int) {
+		s := newWorld(t)
+		return s, func() int { return len(buckets(t, s)) }
 	}
+	cloudflaretest.Faults(t, fresh, bucketKind.Erase(), obj{"cors": list{obj{"origins": list{"*"}, "methods": list{"GET"}}}}, cloudflaretest.Broken{
+		{"", cloudflaretest.Fault{Op: "R2.CreateBucket", Kind: cloudflaretest.DropAnswer}, 2},
+		{"", cloudflaretest.Fault{Op: "R2.CreateBucket", Kind: cloudflaretest.CutBefore}, 3},
+		{"", cloudflaretest.Fault{Op: "R2.CreateBucket", Kind: cloudflaretest.ServerError}, 3},
+		{"", cloudflaretest.Fault{Op: "R2.GetBucketCors", Kind: cloudflaretest.ServerError}, 2},
+		{"", cloudflaretest.Fault{Op: "R2.GetBucket", Kind: cloudflaretest.Throttle, Times: 2}, 2},
+		{"", cloudflaretest.Fault{Op: "R2.PutBucketCors", Kind: cloudflaretest.DropAnswer}, 2},
+		// The parts do not see a new bucket at once: https://developers.cloudflare.com/r2/reference/consistency/
+		{"", cloudflaretest.Fault{Op: "R2.ListBucketDomain*", Kind: cloudflaretest.Refuse, Status: 404, Code: "10006", Times: 2}, 2},
+	})
 }
 
 // TestNoRuleIsNoRefusal: only the words for "there is none" count as none.

@@ -122,15 +122,6 @@ func ARNs() (map[string]string, error) {
 	return o.Index.ARNs, nil
 }
 
-// Source says what the table was made from.
-func Source() (string, error) {
-	o, err := open()
-	if err != nil {
-		return "", err
-	}
-	return o.Index.Source, nil
-}
-
 // Lookup finds a type. The error matches [ErrUnknown] or [ErrUnserved] when there is none.
 func Lookup(name string) (*Type, error) {
 	o, err := open()

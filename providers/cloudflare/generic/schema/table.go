@@ -88,12 +88,6 @@ func Unserved() (map[string]string, error) {
 	return maps.Clone(o.Index.Unserved), o.err
 }
 
-// Source says what the table was made of.
-func Source() (string, error) {
-	o := open()
-	return o.Index.Source, o.err
-}
-
 // Lookup finds a type. The error matches [ErrUnknown] or [ErrUnserved] when there is none.
 func Lookup(name string) (*Type, error) {
 	o := open()
