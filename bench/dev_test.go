@@ -308,7 +308,7 @@ func benchmarkDev(b *testing.B, s *devStack, saves int, save func(int) (total, c
 	s.end()
 }
 
+// percentile is the duration in milliseconds that p percent of all do not exceed.
 func percentile(all []time.Duration, p int) float64 {
-	slices.Sort(all)
-	return float64(all[(len(all)-1)*p/100].Microseconds()) / 1000
+	return float64(slices.Sorted(slices.Values(all))[(len(all)-1)*p/100].Microseconds()) / 1000
 }

@@ -188,11 +188,16 @@ func Upload(ctx context.Context, made reconcile.Asset, to Repository) error {
 	if err != nil {
 		return err
 	}
+	return image.upload(ctx, to)
+}
+
+// upload uploads the blobs of an image that the repository lacks.
+func (p *prepared) upload(ctx context.Context, to Repository) error {
 	repository, err := to.open()
 	if err != nil {
 		return err
 	}
-	blobs, err := image.blobs()
+	blobs, err := p.blobs()
 	if err != nil {
 		return err
 	}
@@ -210,7 +215,7 @@ func Push(ctx context.Context, made reconcile.Asset, to Repository, tags ...stri
 	if err != nil {
 		return err
 	}
-	if err := Upload(ctx, made, to); err != nil {
+	if err := image.upload(ctx, to); err != nil {
 		return err
 	}
 	repository, err := to.open()

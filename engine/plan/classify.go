@@ -313,9 +313,9 @@ func (b *Basis) Reason(n *Node, job *reconcile.Job, s reconcile.Step) Reason {
 		_, had := tree.Get(n.Entry.Props, s.Path)
 		_, wants := tree.Get(job.Props, s.Path)
 		same := sameAt(n.Entry.Props, job.Props, s.Path)
-		// A path that no prop spells is derived from all of them.
+		// A path that no prop spells is derived from all of them, and from the address.
 		if !had && !wants {
-			same = tree.Equal(AnyMap(n.Entry.Props), AnyMap(job.Props))
+			same = n.From == "" && tree.Equal(AnyMap(n.Entry.Props), AnyMap(job.Props))
 		}
 		if same {
 			r.Source = ByWorld

@@ -116,7 +116,8 @@ var hints = map[string]map[int64]string{
 	"Workers": {
 		10142: "take the binding out of the other Worker first; of two that are bound to each other, declare both in one stack, each by a reference to the other",
 	},
-	"Zones": {1015: "the plan of the zone does not offer this setting: take the declaration away, or change the plan"},
+	"Workflows": {10208: "schedules of a Workflow need the paid plan of Workers: take them away, and begin an instance from a cron of its Worker, or change the plan"},
+	"Zones":     {1015: "the plan of the zone does not offer this setting: take the declaration away, or change the plan"},
 }
 
 // rejections say of codes that no resource is at fault for why every call with the token fails.

@@ -67,8 +67,12 @@ func listFlows(w *world, r request) (any, *failure) {
 	return paged(r, sorted(all), 10), nil
 }
 
-// putFlow makes a Workflow, or sets all of one that is there.
+// putFlow makes a Workflow, or sets all of one that is there. Of a Worker that the account does not have Cloudflare says no more than that
+// something went wrong inside, as https://github.com/skyphusion-labs/vivijure-control-plane/issues/537 has measured.
 func putFlow(w *world, r request) (any, *failure) {
+	if script, _ := r.body["script_name"].(string); w.worker(r.account, script) == nil {
+		return nil, &failure{service: "workflows", status: 500, code: 10001, message: "workflows.api.error.internal_server"}
+	}
 	f := w.flow(r)
 	if f == nil {
 		f = &flow{account: r.account, id: hexID(16), name: r.path["workflowName"]}

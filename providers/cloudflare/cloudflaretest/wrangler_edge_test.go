@@ -48,6 +48,7 @@ func wranglerHyperdrive(t *testing.T) {
 func wranglerWorkflows(t *testing.T) {
 	t.Parallel()
 	s := Start(t)
+	s.AddScript("shop")
 	s.Do(t, http.MethodPut, "/accounts/ACCOUNT/workflows/checkout", object{"script_name": "shop", "class_name": "Checkout"})
 	if listed := wrangler(t, s, "workflows", "list"); !strings.Contains(listed, "checkout") || !strings.Contains(listed, "Checkout") {
 		t.Errorf("wrangler lists\n%s", listed)

@@ -16,9 +16,10 @@ import (
 	"github.com/athanor-dev/athanor/providers/cloudflare"
 )
 
-// readUploaded tells whether a version that is not ours has the code that an upload would give it, so that what is taken over is not uploaded
-// once more: it reads the modules of the version. Nothing shows which static files a version has, but a list shows whether there are any; where they
-// are of a build that is asked before it ran too.
+// readUploaded reads the modules of a version that somebody else uploaded, and notes in live where they are those that an upload would
+// have: equal code is not uploaded once more. It also notes that the version has no static files, which the list of Workers shows; which
+// files a version has is shown nowhere. Static files of a build are asked for before the build ran too, when it is not known whether it
+// has any.
 func readUploaded(ctx context.Context, site workerSite, live *liveWorker) error {
 	assets := from(site.Assets)
 	code := site.Want.resolved(assets).Code

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/athanor-dev/athanor/providers/cloudflare"
+	"github.com/athanor-dev/athanor/reconcile"
 	"github.com/athanor-dev/athanor/reconcile/kind"
 	"github.com/athanor-dev/athanor/reconcile/props"
 )
@@ -91,7 +92,7 @@ var workflowKind = &kind.Kind[WorkflowProps, liveWorkflow, Workflow]{
 	},
 	API: kind.API{
 		Source:      source,
-		Calls:       []string{"Workflows.ListWorkflows", "Workflows.GetWorkflow", "Workflows.PutWorkflow", "Workflows.DeleteWorkflow"},
+		Calls:       []string{"Workflows.ListWorkflows", "Workflows.GetWorkflow", "Workflows.PutWorkflow", "Workflows.DeleteWorkflow", "Workers.GetScriptSetting"},
 		Permissions: cloudflare.ReadWrite("Workers Scripts"),
 	},
 }
@@ -147,7 +148,26 @@ func put(ctx context.Context, s kind.Facts, name string, want WorkflowProps, int
 	if err := workflowTable.Created(want, body); err != nil {
 		return err
 	}
-	return call(ctx, s, http.MethodPut, name, body, into)
+	err := call(ctx, s, http.MethodPut, name, body, into)
+	if refused, ok := errors.AsType[*cloudflare.Error](err); ok && refused.Has(internalError) {
+		return explained(ctx, s, want.Script, err)
+	}
+	return err
+}
+
+// internalError is the code of an error within Cloudflare, which also answers that a Workflow is to be of a Worker that does not exist.
+const internalError = 10001
+
+var errNoWorker = errors.New("there is no Worker of this name in the account")
+
+// explained is the error of a Workflow that could not be written: where its Worker does not exist, that is why.
+func explained(ctx context.Context, s kind.Facts, script cloudflare.WorkerName, err error) error {
+	path := "/accounts/" + s.Location.Account + "/workers/scripts/" + url.PathEscape(string(script)) + "/script-settings"
+	if !cloudflare.IsAbsent(cloudflare.Send(ctx, s.Cloud, http.MethodGet, path, nil, nil)) {
+		return err
+	}
+	return cloudflare.Invalid(reconcile.WithHint(fmt.Errorf("%w: %s: %w", errNoWorker, script, err),
+		"deploy the Worker first; of a Worker of this stack write script: ${ADDRESS.name}, so that it is created before"))
 }
 
 // observeWorkflow reads a Workflow by its name, which is its identity in the account.

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"net/http"
 	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/athanor-dev/athanor/providers/cloudflare/cloudflaretest"
@@ -36,6 +37,39 @@ func objects(t kindtest.T, s *cloudflaretest.Server) []any {
 	return out
 }
 
+// started is an account with the Workers whose classes the tests name.
+func started(t testing.TB) *cloudflaretest.Server {
+	s := cloudflaretest.Start(t)
+	addScripts(nil, s)
+	return s
+}
+
+func addScripts(_ kindtest.T, s *cloudflaretest.Server) {
+	for _, name := range []string{"shop", "orders"} {
+		s.AddScript(name)
+	}
+}
+
+// TestWithoutWorker: a Workflow of a Worker that does not exist is refused, when it is created and when it is changed, and nothing is
+// tried again. The error names the Worker.
+func TestWithoutWorker(t *testing.T) {
+	s, kind := started(t), workflowKind.Erase()
+	refused := func(last *reconcile.Outcome) {
+		t.Helper()
+		s.Reset()
+		_, err := kind.Settle(t.Context(), s.Job(t, kind, obj{"script": "nobody", "class": "Checkout"}, last), reconcile.Hooks{})
+		if !errors.Is(err, errNoWorker) || s.Cloud().Classify(err) != reconcile.Invalid || !strings.Contains(err.Error(), "nobody") || len(reconcile.Hints(err)) == 0 {
+			t.Errorf("%v, %v", err, reconcile.Hints(err))
+		}
+		if wrote := s.Wrote(); len(wrote) != 1 {
+			t.Errorf("it was tried %d times: %v", len(wrote), wrote)
+		}
+	}
+	refused(nil)
+	out := s.Settled(t, kind, obj{"script": "shop", "class": "Checkout"}, nil)
+	refused(&out)
+}
+
 func TestWorkflow(t *testing.T) {
 	ws := cloudflaretest.Worlds{}
 	rewrite := func(t kindtest.T, w kindtest.World, to kindtest.Edited) {
@@ -53,7 +87,7 @@ func TestWorkflow(t *testing.T) {
 	}
 	kindtest.Run(t, kindtest.Suite{
 		Kind:  workflowKind.Erase(),
-		World: ws.Make(nil, objects),
+		World: ws.Make(addScripts, objects),
 		Base:  obj{"script": "shop", "class": "Checkout"},
 		Fault: cloudflaretest.FaultOf("Workflows"),
 		Variants: []kindtest.Variant{
@@ -71,7 +105,7 @@ func TestWorkflow(t *testing.T) {
 
 // TestUnderWay: a Workflow with instances that have not ended goes with leave alone.
 func TestUnderWay(t *testing.T) {
-	s, kind := cloudflaretest.Start(t), workflowKind.Erase()
+	s, kind := started(t), workflowKind.Erase()
 	p := obj{"script": "shop", "class": "Checkout"}
 	out := s.Settled(t, kind, p, nil)
 	if out.Holds {
@@ -94,7 +128,7 @@ func TestUnderWay(t *testing.T) {
 
 // TestLimits: a limit is written when it is declared, kept by other changes, and given up when it no longer is.
 func TestLimits(t *testing.T) {
-	s, kind := cloudflaretest.Start(t), workflowKind.Erase()
+	s, kind := started(t), workflowKind.Erase()
 	p := func(class string, steps any) obj {
 		all := obj{"script": "shop", "class": class}
 		if steps != nil {
@@ -137,11 +171,11 @@ func TestLimits(t *testing.T) {
 
 // TestList goes past the first page.
 func TestList(t *testing.T) {
-	s, kind := cloudflaretest.Start(t), workflowKind.Erase()
+	s, kind := started(t), workflowKind.Erase()
 	for i := range 120 {
-		s.Do(t, http.MethodPut, all+"/shop-test-"+strconv.Itoa(i), obj{"script_name": "a", "class_name": "B"})
+		s.Do(t, http.MethodPut, all+"/shop-test-"+strconv.Itoa(i), obj{"script_name": "shop", "class_name": "B"})
 	}
-	s.Do(t, http.MethodPut, all+"/theirs", obj{"script_name": "a", "class_name": "B"})
+	s.Do(t, http.MethodPut, all+"/theirs", obj{"script_name": "shop", "class_name": "B"})
 	job := s.Job(t, kind, nil, nil)
 	found, err := kind.List(t.Context(), reconcile.Scope{Cloud: job.Cloud, Place: job.Place, Prefix: "shop-test-"})
 	if err != nil || len(found) != 120 {
