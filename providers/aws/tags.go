@@ -81,6 +81,25 @@ func TagMap[T any](list []T, parts func(T) (key, value *string)) map[string]stri
 	return tags
 }
 
+// Tag is one tag as services write it in JSON.
+type Tag struct{ Key, Value string }
+
+// LowerTag is one of services that begin the names of members in lower case.
+type LowerTag struct {
+	Key   string `json:"key"`
+	Value string `json:"value"`
+}
+
+// JSONTags are tags in the order of their keys; nil for nil.
+func JSONTags[T Tag | LowerTag](tags map[string]string) []T {
+	return TagList(tags, func(key, value *string) T { return T(Tag{*key, *value}) })
+}
+
+// MapOfTags reads such tags.
+func MapOfTags[T Tag | LowerTag](list []T) map[string]string {
+	return TagMap(list, func(t T) (key, value *string) { tag := Tag(t); return &tag.Key, &tag.Value })
+}
+
 func systemTag(key string) bool { return strings.HasPrefix(strings.ToLower(key), "aws:") }
 
 // CheckTags finds tags that are not the author's to set.

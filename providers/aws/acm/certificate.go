@@ -330,11 +330,11 @@ func readCertificate(ctx context.Context, s site, arn aws.ARN, tags map[string]s
 	}
 	slices.Sort(live.have.AlternativeNames)
 	if live.tags = maps.Clone(tags); tags == nil {
-		var out struct{ Tags []tag }
+		var out struct{ Tags []aws.Tag }
 		if err := service().Call(ctx, s.Cloud, "ListTagsForCertificate", kind.Document{"CertificateArn": arn}, &out); err != nil {
 			return live, aws.NotYet(err)
 		}
-		live.tags = aws.TagMap(out.Tags, func(t tag) (key, value *string) { return &t.Key, &t.Value })
+		live.tags = aws.MapOfTags(out.Tags)
 	}
 	live.zone = live.tags[tagZone]
 	delete(live.tags, tagZone)
@@ -359,7 +359,7 @@ func readCertificate(ctx context.Context, s site, arn aws.ARN, tags map[string]s
 func createCertificate(ctx context.Context, s site) (Certificate, error) {
 	names := append([]string{s.Want.Domain}, s.Want.AlternativeNames...)
 	body := kind.Document{
-		"ValidationMethod": "DNS", "SubjectAlternativeNames": names, "Tags": tagList(aws.Tags(s.Cloud, s.Want.Tags, s.Owner)),
+		"ValidationMethod": "DNS", "SubjectAlternativeNames": names, "Tags": aws.JSONTags[aws.Tag](aws.Tags(s.Cloud, s.Want.Tags, s.Owner)),
 		// Within an hour the same request is the same certificate.
 		"IdempotencyToken": digest(s.Owner.Stack, s.Owner.Stage, s.Owner.Address, s.Nonce, s.New.Deleted),
 	}
@@ -425,7 +425,7 @@ func prove(ctx context.Context, u kind.Update[liveCertificate], zone string) err
 	case "":
 		return aws.NotYet(service().Call(ctx, u.Cloud, "RemoveTagsFromCertificate", kind.Document{"CertificateArn": arn, "Tags": []obj{{"Key": tagZone}}}, nil))
 	}
-	return aws.NotYet(service().Call(ctx, u.Cloud, "AddTagsToCertificate", kind.Document{"CertificateArn": arn, "Tags": []tag{{tagZone, zone}}}, nil))
+	return aws.NotYet(service().Call(ctx, u.Cloud, "AddTagsToCertificate", kind.Document{"CertificateArn": arn, "Tags": aws.JSONTags[aws.Tag](map[string]string{tagZone: zone})}, nil))
 }
 
 // unprove takes records from a zone that no other certificate of the location needs: ACM renews a certificate as long as its
@@ -498,7 +498,7 @@ func deleteCertificate(ctx context.Context, s site) error {
 	if len(c.InUseBy) > 0 {
 		return aws.Busy(fmt.Errorf("%w by %s", errInUse, strings.Join(c.InUseBy, ", ")))
 	}
-	var out struct{ Tags []tag }
+	var out struct{ Tags []aws.Tag }
 	if err := service().Call(ctx, s.Cloud, "ListTagsForCertificate", kind.Document{"CertificateArn": s.Last.ARN}, &out); err != nil {
 		return err
 	}
@@ -514,15 +514,8 @@ func deleteCertificate(ctx context.Context, s site) error {
 
 type obj = map[string]any
 
-// tag is one tag as ACM writes it.
-type tag struct{ Key, Value string }
-
-func tagList(tags map[string]string) []tag {
-	return aws.TagList(tags, func(key, value *string) tag { return tag{*key, *value} })
-}
-
 func putTags(ctx context.Context, u kind.Update[liveCertificate], tags map[string]string) error {
-	return service().Call(ctx, u.Cloud, "AddTagsToCertificate", kind.Document{"CertificateArn": u.Live.attrs.ARN, "Tags": tagList(tags)}, nil)
+	return service().Call(ctx, u.Cloud, "AddTagsToCertificate", kind.Document{"CertificateArn": u.Live.attrs.ARN, "Tags": aws.JSONTags[aws.Tag](tags)}, nil)
 }
 
 func dropTags(ctx context.Context, u kind.Update[liveCertificate], keys []string) error {

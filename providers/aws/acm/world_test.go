@@ -262,7 +262,7 @@ func hands(ws awstest.Worlds[*world]) map[tree.Path]kindtest.Hand {
 					return err
 				}
 			}
-			w.ask(t, "AddTagsToCertificate", obj{"CertificateArn": arn, "Tags": []tag{{"athanor:hosted-zone", zone}}})
+			w.ask(t, "AddTagsToCertificate", obj{"CertificateArn": arn, "Tags": aws.JSONTags[aws.Tag](map[string]string{"athanor:hosted-zone": zone})})
 			return nil
 		}),
 		"tags": ws.Hand(func(w *world, t kindtest.T, to kindtest.Edited) error {
@@ -275,7 +275,7 @@ func hands(ws awstest.Worlds[*world]) map[tree.Path]kindtest.Hand {
 				w.ask(t, "RemoveTagsFromCertificate", obj{"CertificateArn": arn, "Tags": gone})
 				return nil
 			}, func(tags map[string]string) error {
-				w.ask(t, "AddTagsToCertificate", obj{"CertificateArn": arn, "Tags": tagList(tags)})
+				w.ask(t, "AddTagsToCertificate", obj{"CertificateArn": arn, "Tags": aws.JSONTags[aws.Tag](tags)})
 				return nil
 			})
 		}),

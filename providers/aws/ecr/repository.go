@@ -338,10 +338,10 @@ func repositoryWith(ctx context.Context, s site, found shown, live liveRepositor
 	if live.tags == nil {
 		group.Go(func() error {
 			var out struct {
-				Tags []tag `json:"tags"`
+				Tags []aws.Tag `json:"tags"`
 			}
 			err := service().Call(ctx, s.Cloud, "ListTagsForResource", kind.Document{"resourceArn": live.attrs.ARN}, &out)
-			live.tags = aws.TagMap(out.Tags, func(t tag) (key, value *string) { return &t.Key, &t.Value })
+			live.tags = aws.MapOfTags(out.Tags)
 			return aws.NotYet(err)
 		})
 	}
@@ -389,7 +389,7 @@ func orNone(err error, code string) error {
 
 // createRepository carries everything but the policies, which the update that follows sets.
 func createRepository(ctx context.Context, s site) (Repository, error) {
-	body := named(s.Name, kind.Document{"tags": tagList(aws.Tags(s.Cloud, s.Want.Tags, s.Owner))})
+	body := named(s.Name, kind.Document{"tags": aws.JSONTags[aws.Tag](aws.Tags(s.Cloud, s.Want.Tags, s.Owner))})
 	if err := repositoryTable.Created(s.Want, body); err != nil {
 		return Repository{}, err
 	}
@@ -450,18 +450,8 @@ func deleteRepository(ctx context.Context, s site) error {
 	return service().Call(ctx, s.Cloud, "DeleteRepository", named(s.Last.Name, kind.Document{"force": s.MayDelete}), nil)
 }
 
-// tag is one tag as ECR writes it.
-type tag struct {
-	Key   string `json:"Key"`
-	Value string `json:"Value"`
-}
-
-func tagList(tags map[string]string) []tag {
-	return aws.TagList(tags, func(key, value *string) tag { return tag{*key, *value} })
-}
-
 func putTags(ctx context.Context, u kind.Update[liveRepository], tags map[string]string) error {
-	return service().Call(ctx, u.Cloud, "TagResource", kind.Document{"resourceArn": u.Live.attrs.ARN, "tags": tagList(tags)}, nil)
+	return service().Call(ctx, u.Cloud, "TagResource", kind.Document{"resourceArn": u.Live.attrs.ARN, "tags": aws.JSONTags[aws.Tag](tags)}, nil)
 }
 
 func dropTags(ctx context.Context, u kind.Update[liveRepository], keys []string) error {

@@ -121,7 +121,7 @@ func hands(ws awstest.Worlds[*world]) map[tree.Path]kindtest.Hand {
 				w.ask(t, "UntagResource", obj{"resourceArn": arn, "tagKeys": keys})
 				return nil
 			}, func(tags map[string]string) error {
-				w.ask(t, "TagResource", obj{"resourceArn": arn, "tags": tagList(tags)})
+				w.ask(t, "TagResource", obj{"resourceArn": arn, "tags": aws.JSONTags[aws.Tag](tags)})
 				return nil
 			})
 		}),

@@ -189,7 +189,7 @@ func settings(want ClusterProps) []kind.Document {
 
 func createCluster(ctx context.Context, s clusterSite) (Cluster, error) {
 	return clusterOf(s.Location, s.Name), call(ctx, s.Cloud, "CreateCluster", kind.Document{
-		"clusterName": s.Name, "settings": settings(s.Want), "tags": tagList(aws.Tags(s.Cloud, s.Want.Tags, s.Owner)),
+		"clusterName": s.Name, "settings": settings(s.Want), "tags": aws.JSONTags[aws.LowerTag](aws.Tags(s.Cloud, s.Want.Tags, s.Owner)),
 	}, nil)
 }
 

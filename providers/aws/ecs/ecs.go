@@ -114,16 +114,6 @@ func pages(ctx context.Context, cloud kind.Cloud, operation, member string, in k
 	}
 }
 
-// tag is one tag as ECS writes it.
-type tag struct {
-	Key   string `json:"key"`
-	Value string `json:"value"`
-}
-
-func tagList(tags map[string]string) []tag {
-	return aws.TagList(tags, func(key, value *string) tag { return tag{*key, *value} })
-}
-
 // tagsIn are the tags of a described object.
 func tagsIn(shown kind.Document) map[string]string {
 	tags := map[string]string{}
@@ -137,7 +127,7 @@ func tagsIn(shown kind.Document) map[string]string {
 func tagged[P, L any](declared func(P) map[string]string, live func(L) map[string]string, arn func(L) aws.ARN) kind.Tagged[P, L] {
 	return aws.Tagged(declared, live, "TagResource",
 		func(ctx context.Context, u kind.Update[L], tags map[string]string) error {
-			return call(ctx, u.Cloud, "TagResource", kind.Document{"resourceArn": arn(u.Live), "tags": tagList(tags)}, nil)
+			return call(ctx, u.Cloud, "TagResource", kind.Document{"resourceArn": arn(u.Live), "tags": aws.JSONTags[aws.LowerTag](tags)}, nil)
 		},
 		func(ctx context.Context, u kind.Update[L], keys []string) error {
 			return call(ctx, u.Cloud, "UntagResource", kind.Document{"resourceArn": arn(u.Live), "tagKeys": keys}, nil)

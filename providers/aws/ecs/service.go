@@ -443,7 +443,7 @@ func createService(ctx context.Context, s serviceSite) (made FargateService, err
 		return made, err
 	}
 	body["cluster"], body["serviceName"], body["taskDefinition"], body["launchType"] = cluster, s.Name, task, "FARGATE"
-	body["tags"] = tagList(aws.Tags(s.Cloud, s.Want.Tags, s.Owner))
+	body["tags"] = aws.JSONTags[aws.LowerTag](aws.Tags(s.Cloud, s.Want.Tags, s.Owner))
 	out, err := answered(ctx, s.Cloud, "CreateService", body)
 	made = FargateService{ARN: serviceARN(s.Location, cluster, s.Name), Name: s.Name, Cluster: cluster, TaskDefinition: task}
 	switch {

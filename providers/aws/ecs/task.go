@@ -225,7 +225,7 @@ func registered(ctx context.Context, facts kind.Facts, family string, want Servi
 	if err != nil {
 		return "", err
 	}
-	body["tags"] = tagList(aws.Tags(facts.Cloud, want.Tags, facts.Owner))
+	body["tags"] = aws.JSONTags[aws.LowerTag](aws.Tags(facts.Cloud, want.Tags, facts.Owner))
 	out, err := answered(ctx, facts.Cloud, "RegisterTaskDefinition", body)
 	return aws.ARN(text(out, "taskDefinition.taskDefinitionArn")), err
 }

@@ -124,7 +124,7 @@ func (w *world) retag(t kindtest.T, arn any, have map[string]string, to kindtest
 		w.ask(t, "UntagResource", kind.Document{"resourceArn": arn, "tagKeys": keys})
 		return nil
 	}, func(tags map[string]string) error {
-		w.ask(t, "TagResource", kind.Document{"resourceArn": arn, "tags": tagList(tags)})
+		w.ask(t, "TagResource", kind.Document{"resourceArn": arn, "tags": aws.JSONTags[aws.LowerTag](tags)})
 		return nil
 	})
 }

@@ -217,10 +217,10 @@ func observeMachine(ctx context.Context, s site) (live liveMachine, err error) {
 	}
 	live.have.LogGroup = groupIn(shown)
 	var out struct {
-		Tags []tag `json:"tags"`
+		Tags []aws.LowerTag `json:"tags"`
 	}
 	err = service().Call(ctx, s.Cloud, "ListTagsForResource", kind.Document{"resourceArn": live.attrs.ARN}, &out)
-	live.tags = aws.TagMap(out.Tags, func(t tag) (key, value *string) { return &t.Key, &t.Value })
+	live.tags = aws.MapOfTags(out.Tags)
 	return live, aws.NotYet(err)
 }
 
@@ -255,7 +255,7 @@ func configured(want StateMachineProps, body kind.Document) (kind.Document, erro
 
 // createMachine carries everything.
 func createMachine(ctx context.Context, s site) (StateMachine, error) {
-	body, err := configured(s.Want, kind.Document{"name": s.Name, "tags": tagList(aws.Tags(s.Cloud, s.Want.Tags, s.Owner))})
+	body, err := configured(s.Want, kind.Document{"name": s.Name, "tags": aws.JSONTags[aws.LowerTag](aws.Tags(s.Cloud, s.Want.Tags, s.Owner))})
 	if err != nil {
 		return StateMachine{}, err
 	}
@@ -312,18 +312,8 @@ func deleteMachine(ctx context.Context, s site) error {
 	return service().Call(ctx, s.Cloud, "DeleteStateMachine", kind.Document{"stateMachineArn": s.Last.ARN}, nil)
 }
 
-// tag is one tag as Step Functions writes it.
-type tag struct {
-	Key   string `json:"key"`
-	Value string `json:"value"`
-}
-
-func tagList(tags map[string]string) []tag {
-	return aws.TagList(tags, func(key, value *string) tag { return tag{*key, *value} })
-}
-
 func putTags(ctx context.Context, u kind.Update[liveMachine], tags map[string]string) error {
-	return service().Call(ctx, u.Cloud, "TagResource", kind.Document{"resourceArn": u.Live.attrs.ARN, "tags": tagList(tags)}, nil)
+	return service().Call(ctx, u.Cloud, "TagResource", kind.Document{"resourceArn": u.Live.attrs.ARN, "tags": aws.JSONTags[aws.LowerTag](tags)}, nil)
 }
 
 func dropTags(ctx context.Context, u kind.Update[liveMachine], keys []string) error {

@@ -21,19 +21,16 @@ func service() aws.JSONService {
 type putInput struct {
 	Name           string
 	Value          string
-	Type           string  `json:",omitempty"`
-	Tier           string  `json:",omitempty"`
-	KeyId          *string `json:",omitempty"` //nolint:staticcheck // props name the members of calls as the API does
-	Description    *string `json:",omitempty"`
-	AllowedPattern *string `json:",omitempty"`
-	DataType       *string `json:",omitempty"`
-	Policies       *string `json:",omitempty"`
-	Overwrite      *bool   `json:",omitempty"`
-	Tags           []tag   `json:",omitempty"`
+	Type           string    `json:",omitempty"`
+	Tier           string    `json:",omitempty"`
+	KeyId          *string   `json:",omitempty"` //nolint:staticcheck // props name the members of calls as the API does
+	Description    *string   `json:",omitempty"`
+	AllowedPattern *string   `json:",omitempty"`
+	DataType       *string   `json:",omitempty"`
+	Policies       *string   `json:",omitempty"`
+	Overwrite      *bool     `json:",omitempty"`
+	Tags           []aws.Tag `json:",omitempty"`
 }
-
-// tag is one tag of a parameter.
-type tag struct{ Key, Value string }
 
 // parameter is a parameter with its value.
 type parameter struct {
@@ -108,7 +105,7 @@ func ofParameter(name string) kind.Document {
 
 // tagsOf reads the tags of a parameter.
 func tagsOf(ctx context.Context, cloud kind.Cloud, name string) (map[string]string, error) {
-	var out struct{ TagList []tag }
+	var out struct{ TagList []aws.Tag }
 	err := service().Call(ctx, cloud, "ListTagsForResource", ofParameter(name), &out)
-	return aws.TagMap(out.TagList, func(t tag) (key, value *string) { return &t.Key, &t.Value }), err
+	return aws.MapOfTags(out.TagList), err
 }

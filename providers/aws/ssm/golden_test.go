@@ -7,6 +7,7 @@ import (
 	sdk "github.com/aws/aws-sdk-go-v2/service/ssm"
 	"github.com/aws/aws-sdk-go-v2/service/ssm/types"
 
+	"github.com/athanor-dev/athanor/providers/aws"
 	"github.com/athanor-dev/athanor/providers/aws/awstest"
 	"github.com/athanor-dev/athanor/providers/kindtest"
 	"github.com/athanor-dev/athanor/reconcile/tree"
@@ -34,7 +35,7 @@ func TestGolden(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		sent.Overwrite, sent.Tags = new(false), tagList(map[string]string{"team": "shop"})
+		sent.Overwrite, sent.Tags = new(false), aws.JSONTags[aws.Tag](map[string]string{"team": "shop"})
 		awstest.ConformTree(t, "ssm", "PutParameter", bodyOf(t, sent))
 	}
 	awstest.ConformTree(t, "ssm", "DescribeParameters", bodyOf(t, describeInput{ParameterFilters: named("Equals", "a"), MaxResults: mostMetas, NextToken: "b"}))

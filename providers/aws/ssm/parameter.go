@@ -515,7 +515,7 @@ func createParameter(ctx context.Context, s site) (Parameter, error) {
 	if err != nil {
 		return Parameter{}, err
 	}
-	in.Overwrite, in.Tags = new(false), tagList(aws.Tags(s.Cloud, s.Want.Tags, s.Owner))
+	in.Overwrite, in.Tags = new(false), aws.JSONTags[aws.Tag](aws.Tags(s.Cloud, s.Want.Tags, s.Owner))
 	version, err := put(ctx, s.Facts, in)
 	if err != nil {
 		return Parameter{}, err
@@ -557,13 +557,9 @@ func compareParameter(d *kind.Diff[liveParameter], want ParameterProps, live liv
 	}))
 }
 
-func tagList(tags map[string]string) []tag {
-	return aws.TagList(tags, func(key, value *string) tag { return tag{Key: *key, Value: *value} })
-}
-
 func putTags(ctx context.Context, u kind.Update[liveParameter], tags map[string]string) error {
 	in := ofParameter(u.Live.attrs.Name)
-	in["Tags"] = tagList(tags)
+	in["Tags"] = aws.JSONTags[aws.Tag](tags)
 	return service().Call(ctx, u.Cloud, "AddTagsToResource", in, nil)
 }
 
