@@ -39,7 +39,7 @@ var (
 // a context. A package that is not listed may import all that its layer may.
 var inner = map[string]struct{ ours, never []string }{
 	"cmd/cli": {
-		ours:  []string{"engine", "reconcile", "reconcile/props"},
+		ours:  []string{"engine", "reconcile", "reconcile/props", "reconcile/token"},
 		never: []string{"os", "net", "net/http", "os/exec"},
 	},
 	"cmd/render": {
