@@ -176,3 +176,57 @@ func TestDevServesWorkers(t *testing.T) {
 		t.Errorf("destroy leaves %v: %s", left, found)
 	}
 }
+
+const counts = `import { DurableObject } from "cloudflare:workers";
+export class Room extends DurableObject {
+	async add() {
+		const n = ((await this.ctx.storage.get("n")) ?? 0) + 1;
+		await this.ctx.storage.put("n", n);
+		return n;
+	}
+}
+export default { async fetch(request, env) { return new Response(String(await env.ROOM.get(env.ROOM.idFromName("a")).add())) } };
+`
+
+// TestDevKeepsWorkers: a Worker that the author gave no name answers at the same address in each session, with what its objects have kept,
+// however the session before ended. destroy leaves nothing.
+func TestDevKeepsWorkers(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, `stack: rooms
+resources:
+  api: {kind: cloudflare.Worker, props: {code: {bundle: index.js}, compatibilityDate: "2026-01-31", durableObjects: {Room: {}}, env: {ROOM: {durableObject: Room}}}}
+outputs: {url: "${api.url}"}
+`)
+	w.packages()
+	w.env = slices.DeleteFunc(w.env, func(v string) bool { return strings.HasPrefix(v, "CLOUDFLARE_") })
+	w.write("index.js", counts)
+	s := w.dev()
+	url := urlOf(s.deployed(map[string]float64{"created": 1}))
+	for n := 1; ; n++ {
+		if have := w.get(url); have != fmt.Sprint(n) {
+			t.Errorf("in session %d it counts %s", n, have)
+		}
+		if n == 3 {
+			break
+		}
+		if n == 1 {
+			s.stop(0)
+		} else {
+			if err := s.Process.Kill(); err != nil {
+				t.Fatal(err)
+			}
+			s.over(-1)
+		}
+		s = w.dev()
+		if again := urlOf(s.deployed(map[string]float64{"created": 1})); again != url {
+			t.Errorf("after session %d it answers at %s, and not at %s", n, again, url)
+			url = again
+		}
+	}
+	s.stop(0)
+	w.run(0, "destroy", "--yes", "--stage", "local-tester")
+	if w.has(".athanor/local") {
+		found, _ := limited(t, "find", filepath.Join(w.dir, ".athanor", "local")).CombinedOutput()
+		t.Errorf("destroy leaves: %s", found)
+	}
+}

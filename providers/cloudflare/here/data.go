@@ -47,17 +47,29 @@ func RemoveObjects(dev *reconcile.Dev, dir string, m reconcile.Mark, worker stri
 	if !ok || worker == "" {
 		return nil
 	}
-	classes, err := os.ReadDir(filepath.Join(data, objects))
-	if err != nil && !errors.Is(err, os.ErrNotExist) {
+	folders, err := objectsOf(data, worker)
+	if err != nil {
 		return err
 	}
 	var errs []error
-	for _, class := range classes {
-		if strings.HasPrefix(class.Name(), worker+"-") {
-			errs = append(errs, os.RemoveAll(filepath.Join(data, objects, class.Name())))
-		}
+	for _, folder := range folders {
+		errs = append(errs, os.RemoveAll(folder))
 	}
 	return errors.Join(append(errs, tidied(dev, data))...)
+}
+
+// objectsOf returns the folders of what the Durable Objects of a Worker hold, one for each class.
+func objectsOf(data, worker string) (folders []string, err error) {
+	classes, err := os.ReadDir(filepath.Join(data, objects))
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return nil, err
+	}
+	for _, class := range classes {
+		if strings.HasPrefix(class.Name(), worker+"-") {
+			folders = append(folders, filepath.Join(data, objects, class.Name()))
+		}
+	}
+	return folders, nil
 }
 
 // RemoveInstances deletes what the instances of a Workflow have kept.

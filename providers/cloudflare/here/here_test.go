@@ -228,6 +228,58 @@ func TestAddressStays(t *testing.T) {
 	}
 }
 
+// TestNamesStay: a Worker of a further generation has the newest name of its address that is kept, and one of its own where that one
+// still runs.
+func TestNamesStay(t *testing.T) {
+	p := place(t)
+	mark := func(generation uint64) reconcile.Mark {
+		return reconcile.Mark{Stack: "shop", Stage: "local-ada", Address: "keeps", Generation: generation}
+	}
+	name := func(generation uint64) string {
+		t.Helper()
+		name, err := session(t, p).NameOf(mark(generation))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return name
+	}
+	run := func(name string) {
+		t.Helper()
+		w := keeps()
+		w.Name = name
+		if _, err := session(t, p).Run(t.Context(), w); err != nil {
+			t.Fatal(err)
+		}
+	}
+	next := func() {
+		t.Helper()
+		if err := p.Dev.Close(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		p.Dev = &reconcile.Dev{Dir: p.Dev.Dir}
+		dev := p.Dev
+		t.Cleanup(func() { _ = dev.Close(context.WithoutCancel(t.Context())) })
+	}
+	first, second := Name(mark(1)), Name(mark(3))
+	if have := name(1); have != first {
+		t.Errorf("the first one is called %s, want %s", have, first)
+	}
+	run(first)
+	next()
+	if have := name(2); have != first {
+		t.Errorf("in the next session it is called %s, want %s", have, first)
+	}
+	run(first)
+	if have := name(3); have != second {
+		t.Errorf("its replacement is called %s, want %s", have, second)
+	}
+	run(second)
+	next()
+	if have := name(4); have != second {
+		t.Errorf("after a replacement it is called %s, want %s", have, second)
+	}
+}
+
 // Where nothing may be changed, nothing is run.
 func TestLooksRunNothing(t *testing.T) {
 	p := kind.Facts{Dev: &reconcile.Dev{Dir: filepath.Join(t.TempDir(), ".athanor", "dev")}, Owner: reconcile.Mark{Stack: "shop", Stage: "s"}}

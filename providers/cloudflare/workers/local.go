@@ -50,7 +50,15 @@ var localWorker = &kind.StateKind[WorkerProps, Worker]{
 		return nil
 	},
 	Create: func(ctx context.Context, s workerSite) (Worker, error) {
-		return runHere(ctx, s.Facts, cmp.Or(s.Want.Name, here.Name(s.Owner)), s.Want)
+		session, err := here.Of(s.Facts)
+		if err != nil {
+			return Worker{}, err
+		}
+		name, err := session.NameOf(s.Owner)
+		if err != nil {
+			return Worker{}, err
+		}
+		return runHere(ctx, s.Facts, cmp.Or(s.Want.Name, name), s.Want)
 	},
 	Compare: compareHere,
 	Delete: func(ctx context.Context, s workerSite) error {
