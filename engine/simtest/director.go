@@ -75,7 +75,7 @@ type Director struct {
 }
 
 // mostEvents is more than any run of the scenarios meets: one that meets more does the same for ever.
-const mostEvents = 2000
+const mostEvents = 10000
 
 // pace is the turn of a journal that is about to collect a commit. It is no event, and comes before all that are.
 const pace = ""
