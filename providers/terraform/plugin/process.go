@@ -235,7 +235,18 @@ func (p *Process) explain(ctx context.Context, call string, err error) error {
 	case ctx.Err() != nil:
 		return fmt.Errorf("%s: %w", call, context.Cause(ctx))
 	}
+	p.awaitEnd(ctx)
 	return p.withPrinted(fmt.Errorf("%s: %w (%w)", call, ErrCrashed, err))
+}
+
+// awaitEnd waits until a process whose connection is gone has ended: what it printed last is read by then.
+func (p *Process) awaitEnd(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, endTimeout)
+	defer cancel()
+	select {
+	case <-p.ended:
+	case <-ctx.Done():
+	}
 }
 
 // withPrinted adds what the provider printed last, where a panic's text is.
