@@ -29,6 +29,12 @@ func TestMain(m *testing.M) {
 }
 
 func run(m *testing.M) int {
+	for _, name := range []string{"GOGC", "GOMEMLIMIT", "GODEBUG"} { // what is measured collects garbage as it does for its users
+		if err := os.Unsetenv(name); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			return 1
+		}
+	}
 	tests := proctest.Tidy(m, "athanor-bench-*", "miniflare-*", "update-check")
 	dir, err := os.MkdirTemp("", "athanor-bench-*")
 	if err != nil {
