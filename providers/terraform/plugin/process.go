@@ -239,7 +239,7 @@ func (p *Process) explain(ctx context.Context, call string, err error) error {
 	return p.withPrinted(fmt.Errorf("%s: %w (%w)", call, ErrCrashed, err))
 }
 
-// awaitEnd waits until a process whose connection is gone has ended: what it printed last is read by then.
+// awaitEnd waits until a process that has lost its connection has ended: what it printed last is read by then.
 func (p *Process) awaitEnd(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, endTimeout)
 	defer cancel()
