@@ -44,9 +44,9 @@ func (a *app) acceptDrift(c *cli.Context) error {
 	address := c.String("accept")
 	switch {
 	case c.Bool("repair"):
-		return hint(errors.New("--accept and --repair are opposites"), "--accept ADDRESS changes the program, --repair changes the object back")
+		return cli.Hint(errors.New("--accept and --repair are opposites"), "--accept ADDRESS changes the program, --repair changes the object back")
 	case c.String("stack") != "":
-		return hint(errors.New("--accept needs the program, which --stack leaves out"), "athanor drift --accept "+shellWord(address)+" TARGET")
+		return cli.Hint(errors.New("--accept needs the program, which --stack leaves out"), "athanor drift --accept "+render.ShellWord(address)+" TARGET")
 	}
 	s, err := a.openStage(c)
 	if err != nil || s == nil {
@@ -66,7 +66,7 @@ func (a *app) acceptDrift(c *cli.Context) error {
 	}
 	source := s.graph.Resources[at].Source
 	if deletedOutside(p, address) {
-		return hint(fmt.Errorf("%s was deleted outside athanor: there is no value to accept", address),
+		return cli.Hint(fmt.Errorf("%s was deleted outside athanor: there is no value to accept", address),
 			cmp.Or(a.place(source), "the program")+" declares it: take the declaration out and deploy, or deploy to create it again")
 	}
 	accepted := acceptance{Type: "accept", Address: address, Source: a.place(source), Changes: changedOutside(p, address)}
@@ -87,9 +87,9 @@ func noAddress(s *session, address string) error {
 	}
 	err := fmt.Errorf("stack %s declares no resource %s", s.stage.Stack, address)
 	if near, ok := props.Nearest(address, names); ok {
-		return hint(err, "did you mean "+near+"?")
+		return cli.Hint(err, "did you mean "+near+"?")
 	}
-	return hint(err, "`athanor drift` lists what was changed outside athanor")
+	return cli.Hint(err, "`athanor drift` lists what was changed outside athanor")
 }
 
 // deletedOutside reports whether a drift plan would create an object again.

@@ -74,13 +74,13 @@ func (a *app) adopt(c *cli.Context) error {
 	case c.IsSet("only"), c.IsSet("out"), c.IsSet("go"):
 		of := []string{"--only", "--out", "--go"}
 		given := slices.DeleteFunc(of, func(flag string) bool { return !c.IsSet(flag[2:]) })
-		return hint(fmt.Errorf("%s: goes with --from", strings.Join(given, ", ")), "athanor adopt --from wrangler.jsonc --out .")
+		return cli.Hint(fmt.Errorf("%s: goes with --from", strings.Join(given, ", ")), "athanor adopt --from wrangler.jsonc --out .")
 	case c.Bool("scan"):
 		return a.scan(c)
 	case c.IsSet("kind"), c.IsSet("write"):
-		return hint(errors.New("--kind and --write go with --scan"), "athanor adopt --scan --write ID")
+		return cli.Hint(errors.New("--kind and --write go with --scan"), "athanor adopt --scan --write ID")
 	case c.NArg() < 2:
-		return hint(errors.New("adopt: which address, and which object?"), "athanor adopt ADDRESS ID; `athanor adopt --scan` lists objects")
+		return cli.Hint(errors.New("adopt: which address, and which object?"), "athanor adopt ADDRESS ID; `athanor adopt --scan` lists objects")
 	}
 	s, err := a.openProgram(c, 2)
 	if err != nil || s == nil {
@@ -133,7 +133,7 @@ func (a *app) writeThings(s *session, found *engine.Scan, wanted []string) error
 		})
 	})
 	if len(missing) > 0 {
-		return hint(fmt.Errorf("--write %s: nothing was found that it matches", strings.Join(missing, ", ")), "`athanor adopt --scan` lists what is there; --kind looks for further kinds")
+		return cli.Hint(fmt.Errorf("--write %s: nothing was found that it matches", strings.Join(missing, ", ")), "`athanor adopt --scan` lists what is there; --kind looks for further kinds")
 	}
 	chosen, text, err := render.ThingsYAML(s.graph, found)
 	switch {

@@ -12,6 +12,7 @@ import (
 	"slices"
 
 	"github.com/athanor-dev/athanor/adopt/from"
+	"github.com/athanor-dev/athanor/cmd/internal/files"
 	"github.com/athanor-dev/athanor/cmd/internal/yamlstack"
 	"github.com/athanor-dev/athanor/cmd/render"
 	"github.com/athanor-dev/athanor/engine"
@@ -132,7 +133,7 @@ func (s *session) declaredBy(ctx context.Context, folder, name string, text []by
 			return nil, err
 		}
 	}
-	loaded, err := s.app.loadYAML(ctx, yamlstack.Input{Path: file, Data: text, Dir: absolute(folder), Stage: s.stage.Name})
+	loaded, err := s.app.loadYAML(ctx, yamlstack.Input{Path: file, Data: text, Dir: files.Absolute(folder), Stage: s.stage.Name})
 	if err != nil {
 		return nil, err
 	}

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/athanor-dev/athanor/cmd/internal/files"
 	"github.com/athanor-dev/athanor/reconcile/localfile"
 )
 
@@ -23,7 +24,7 @@ const (
 // sourcesAt gives the files of folders, by paths relative to the folder of a source. None outside the project that this one is in is
 // read, whatever names it: a path, a link or `..`.
 func sourcesAt(ctx context.Context, dir string) func(folder, suffix string) (map[string][]byte, error) {
-	dir = absolute(dir)
+	dir = files.Absolute(dir)
 	root := projectRoot(dir)
 	return func(folder, suffix string) (map[string][]byte, error) {
 		rel, err := filepath.Rel(root, filepath.Join(dir, filepath.FromSlash(folder)))
@@ -32,7 +33,7 @@ func sourcesAt(ctx context.Context, dir string) func(folder, suffix string) (map
 		}
 		project, err := os.OpenRoot(root)
 		if err != nil {
-			return nil, withoutPath(err)
+			return nil, files.WithoutPath(err)
 		}
 		defer project.Close()
 		entries, err := fs.ReadDir(project.FS(), filepath.ToSlash(rel))
@@ -40,7 +41,7 @@ func sourcesAt(ctx context.Context, dir string) func(folder, suffix string) (map
 			return nil, nil
 		}
 		if err != nil {
-			return nil, withoutPath(err)
+			return nil, files.WithoutPath(err)
 		}
 		found := map[string][]byte{}
 		for _, entry := range entries {
@@ -55,7 +56,7 @@ func sourcesAt(ctx context.Context, dir string) func(folder, suffix string) (map
 			}
 			content, err := readWithin(project, path.Join(filepath.ToSlash(rel), entry.Name()))
 			if err != nil {
-				return nil, fmt.Errorf("%s: %w", entry.Name(), withoutPath(err))
+				return nil, fmt.Errorf("%s: %w", entry.Name(), files.WithoutPath(err))
 			}
 			found[entry.Name()] = content
 		}

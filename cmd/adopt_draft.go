@@ -13,6 +13,7 @@ import (
 
 	"github.com/athanor-dev/athanor/adopt/from"
 	"github.com/athanor-dev/athanor/cmd/cli"
+	"github.com/athanor-dev/athanor/cmd/internal/files"
 	"github.com/athanor-dev/athanor/cmd/internal/grants"
 	"github.com/athanor-dev/athanor/cmd/internal/yamlstack"
 	"github.com/athanor-dev/athanor/cmd/render"
@@ -106,7 +107,7 @@ func (a *app) adoptDraft(c *cli.Context, source from.Drafter, read foreignSource
 	var observed map[string]from.Observed
 	if !c.Bool("no-observe") && len(draft.Resources()) > 0 {
 		if observed, err = s.observeDraft(c.Context, draft, base); err != nil {
-			return hint(fmt.Errorf("the objects are not read: %w", err), "--no-observe writes what "+source.Kind()+" last knew, and reads nothing")
+			return cli.Hint(fmt.Errorf("the objects are not read: %w", err), "--no-observe writes what "+source.Kind()+" last knew, and reads nothing")
 		}
 	}
 	stack := draft.Stack(observed)
@@ -179,10 +180,10 @@ func copyArchives(ctx context.Context, draft from.Archived, providers map[string
 		}
 		object, err := s3.Bucket(s3.Address{Bucket: archive.Bucket, Region: region}, bucketConfig).Get(ctx, archive.Key, "")
 		if err != nil {
-			return hint(fmt.Errorf("%s: its code in s3://%s/%s is not read: %w", archive.Address, archive.Bucket, archive.Key, err),
+			return cli.Hint(fmt.Errorf("%s: its code in s3://%s/%s is not read: %w", archive.Address, archive.Bucket, archive.Key, err),
 				"without --out the stack names the bucket")
 		}
-		if err := writeNew(filepath.Join(out, archive.Name), object.Body); err != nil {
+		if err := files.WriteNew(filepath.Join(out, archive.Name), object.Body); err != nil {
 			return err
 		}
 		draft.Copied(archive)
@@ -200,7 +201,7 @@ func orEmpty[T any](list []T) []T {
 
 // baseOf is the way from the folder that is written to that of the source.
 func baseOf(out, dir string) (string, error) {
-	rel, err := filepath.Rel(absolute(cmp.Or(out, ".")), absolute(dir))
+	rel, err := filepath.Rel(files.Absolute(cmp.Or(out, ".")), files.Absolute(dir))
 	if err != nil || rel == "." {
 		return "", err
 	}
@@ -224,7 +225,7 @@ func (a *app) adoptingSession(c *cli.Context, read foreignSource, dir string) (*
 	if err := useProfile(c.String("profile")); err != nil {
 		return nil, err
 	}
-	dir = absolute(dir)
+	dir = files.Absolute(dir)
 	if err := s.confine(c, &source{dir: dir}); err != nil {
 		return nil, err
 	}
@@ -277,7 +278,7 @@ func (s *session) sealAll(ctx context.Context, all []from.Secret) error {
 			continue
 		}
 		if err == nil {
-			return hint(fmt.Errorf("%s has another sealed secret %s", s.stage, secret.Name), "--out names another directory, --stage another stage")
+			return cli.Hint(fmt.Errorf("%s has another sealed secret %s", s.stage, secret.Name), "--out names another directory, --stage another stage")
 		}
 		if err := sealed.Set(s.engine.Key, secret.Name, secret.Value); err != nil {
 			return err

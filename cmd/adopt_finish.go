@@ -2,16 +2,15 @@ package cmd
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"maps"
-	"os"
 	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
 
 	"github.com/athanor-dev/athanor/cmd/cli"
+	"github.com/athanor-dev/athanor/cmd/internal/files"
 	"github.com/athanor-dev/athanor/engine"
 	"github.com/athanor-dev/athanor/reconcile/localfile"
 )
@@ -86,7 +85,7 @@ func (a *app) adoptFinish(c *cli.Context) error {
 		}
 	}
 	if len(done) > 0 {
-		if err := rewrite(src.file(), rest); err != nil {
+		if err := files.Rewrite(src.file(), rest); err != nil {
 			return err
 		}
 	}
@@ -105,27 +104,6 @@ func (a *app) finished(line finishedLine) error {
 	}
 	for _, address := range line.Waiting {
 		fmt.Fprintf(a.err, "%s is not in state: `athanor deploy` adopts it\n", address)
-	}
-	return nil
-}
-
-// rewrite replaces what a file holds, whole or not at all.
-func rewrite(file string, text []byte) error {
-	info, err := os.Stat(file)
-	if err != nil {
-		return err
-	}
-	part := file + ".new"
-	f, err := os.OpenFile(part, os.O_WRONLY|os.O_CREATE|os.O_EXCL, info.Mode().Perm())
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(text)
-	if err = errors.Join(err, f.Sync(), f.Close()); err == nil {
-		err = os.Rename(part, file)
-	}
-	if err != nil {
-		return errors.Join(err, os.Remove(part))
 	}
 	return nil
 }

@@ -13,6 +13,8 @@ import (
 	"strings"
 
 	"github.com/athanor-dev/athanor/adopt/from/terraform"
+	"github.com/athanor-dev/athanor/cmd/cli"
+	"github.com/athanor-dev/athanor/cmd/internal/files"
 	"github.com/athanor-dev/athanor/reconcile/localfile"
 	"github.com/athanor-dev/athanor/statestore/s3"
 )
@@ -37,7 +39,7 @@ func isFolderOf(kind, where string) bool {
 
 // readAlchemyFolder reads the files of states below a folder, or one of them. Links are not followed.
 func readAlchemyFolder(ctx context.Context, where string, largest int64) (foreignSource, error) {
-	f := foreignSource{shown: where, file: filepath.Base(absolute(where)), dir: projectOf(where)}
+	f := foreignSource{shown: where, file: filepath.Base(files.Absolute(where)), dir: projectOf(where)}
 	var all []terraform.AlchemyFile
 	left := largest
 	err := filepath.WalkDir(where, func(path string, entry fs.DirEntry, err error) error {
@@ -53,14 +55,14 @@ func readAlchemyFolder(ctx context.Context, where string, largest int64) (foreig
 		}
 		content, err := localfile.ReadAtMost(ctx, path, left)
 		if err != nil {
-			return fmt.Errorf("%s: %w", path, withoutPath(err))
+			return fmt.Errorf("%s: %w", path, files.WithoutPath(err))
 		}
 		left -= int64(len(content))
 		all = append(all, terraform.AlchemyFile{File: path, State: content})
 		return nil
 	})
 	if err == nil && len(all) == 0 {
-		err = hint(errors.New("it is a folder without states"), "--from alchemy:.alchemy/APP/STAGE reads the states of Alchemy")
+		err = cli.Hint(errors.New("it is a folder without states"), "--from alchemy:.alchemy/APP/STAGE reads the states of Alchemy")
 	}
 	if err == nil {
 		f.content, err = terraform.AlchemyStates(all)
@@ -79,7 +81,7 @@ func checkSQLite(f foreignSource) error {
 	if !bytes.HasPrefix(f.content, []byte("SQLite format 3\x00")) {
 		return nil
 	}
-	return hint(fmt.Errorf("%s: %w", f.shown, errSQLite), "remove `stateStore` from alchemy.run.ts and run `alchemy deploy --adopt` once: it writes .alchemy/APP/STAGE")
+	return cli.Hint(fmt.Errorf("%s: %w", f.shown, errSQLite), "remove `stateStore` from alchemy.run.ts and run `alchemy deploy --adopt` once: it writes .alchemy/APP/STAGE")
 }
 
 // readAlchemyBucket reads the states that S3StateStore keeps: an object for each, at PREFIX/APP/STAGE/ID, with : in the place of / in
@@ -95,7 +97,7 @@ func readAlchemyBucket(ctx context.Context, where string, largest int64) (foreig
 	u.Path = ""
 	address, err := s3.Parse(u.String())
 	if err == nil && prefix == "/" {
-		err = hint(errors.New("which app, and which stage?"), "--from alchemy:s3://BUCKET/alchemy/APP/STAGE?region=REGION")
+		err = cli.Hint(errors.New("which app, and which stage?"), "--from alchemy:s3://BUCKET/alchemy/APP/STAGE?region=REGION")
 	}
 	if err != nil {
 		return f, fmt.Errorf("%s: %w", f.shown, err)
@@ -122,7 +124,7 @@ func readAlchemyBucket(ctx context.Context, where string, largest int64) (foreig
 		more = further && len(listed) > 0
 	}
 	if len(all) == 0 {
-		return f, hint(fmt.Errorf("%s: there are no states", f.shown), "S3StateStore keeps them in s3://BUCKET/alchemy/APP/STAGE, or at the prefix that it is given")
+		return f, cli.Hint(fmt.Errorf("%s: there are no states", f.shown), "S3StateStore keeps them in s3://BUCKET/alchemy/APP/STAGE, or at the prefix that it is given")
 	}
 	if f.content, err = terraform.AlchemyStates(all); err != nil {
 		return f, fmt.Errorf("%s: %w", f.shown, err)
@@ -133,7 +135,7 @@ func readAlchemyBucket(ctx context.Context, where string, largest int64) (foreig
 // projectOf is the folder in which the relative paths of states at a place start: the one that has the folder of the states.
 func projectOf(where string) string {
 	separator := string(filepath.Separator)
-	if project, _, ok := strings.Cut(absolute(where)+separator, separator+alchemyDir+separator); ok {
+	if project, _, ok := strings.Cut(files.Absolute(where)+separator, separator+alchemyDir+separator); ok {
 		return project
 	}
 	return where

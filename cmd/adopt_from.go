@@ -1,9 +1,7 @@
 package cmd
 
 import (
-	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
@@ -13,6 +11,7 @@ import (
 	"github.com/athanor-dev/athanor/adopt/from/terraform"
 	"github.com/athanor-dev/athanor/adopt/from/wrangler"
 	"github.com/athanor-dev/athanor/cmd/cli"
+	"github.com/athanor-dev/athanor/cmd/internal/files"
 	"github.com/athanor-dev/athanor/cmd/render"
 	"github.com/athanor-dev/athanor/providers/aws/cloudcontrol/registry"
 	"github.com/athanor-dev/athanor/reconcile/localfile"
@@ -62,7 +61,7 @@ func (a *app) adoptFrom(c *cli.Context) error {
 	source, err := from.Find(sources, kind, file)
 	switch {
 	case err != nil:
-		return hint(err, "--from KIND:FILE says which tool's file it is")
+		return cli.Hint(err, "--from KIND:FILE says which tool's file it is")
 	case int64(len(file.Content)) > source.Largest():
 		return fmt.Errorf("%s: %w", read.shown, localfile.ErrTooLarge)
 	}
@@ -84,7 +83,7 @@ func (a *app) adoptFrom(c *cli.Context) error {
 	fmt.Fprintf(a.err, "%s: recognised as %s\n", render.Escaped(read.shown), source.Kind())
 	dir, out := read.dir, c.String("out")
 	if len(stacks) > 1 && out == "" && !a.asJSON {
-		return hint(fmt.Errorf("%s has %d environments, each of which becomes a file", read.shown, len(stacks)), "athanor adopt --from "+where+" --out "+dir)
+		return cli.Hint(fmt.Errorf("%s has %d environments, each of which becomes a file", read.shown, len(stacks)), "athanor adopt --from "+where+" --out "+dir)
 	}
 	written, err := a.writeStacks(stacks, dir, out, languageOf(c))
 	if err != nil {
@@ -115,7 +114,7 @@ func (o *choice) choose(stacks []from.Stack) error {
 	for i, s := range stacks {
 		var err error
 		if stacks[i], err = s.Only(o.takes()); err != nil {
-			return hint(err, "--only takes the address that is missing too")
+			return cli.Hint(err, "--only takes the address that is missing too")
 		}
 	}
 	return o.unmatched()
@@ -137,7 +136,7 @@ type writtenStack struct {
 func (a *app) writeStacks(stacks []from.Stack, dir, out string, l language) ([]writtenStack, error) {
 	base := ""
 	if out != "" {
-		rel, err := filepath.Rel(absolute(out), absolute(dir))
+		rel, err := filepath.Rel(files.Absolute(out), files.Absolute(dir))
 		if err != nil {
 			return nil, err
 		}
@@ -183,19 +182,6 @@ func (a *app) writeStacks(stacks []from.Stack, dir, out string, l language) ([]w
 		all = append(all, w)
 	}
 	return all, nil
-}
-
-// writeNew writes a file that is not there yet.
-func writeNew(file string, text []byte) error {
-	f, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
-	if errors.Is(err, fs.ErrExist) {
-		return hint(fmt.Errorf("%s is there already", file), "--out names another directory")
-	}
-	if err != nil {
-		return fmt.Errorf("%s: %w", file, withoutPath(err))
-	}
-	_, err = f.Write(text)
-	return errors.Join(err, f.Close())
 }
 
 // reportStacks says what became of every field, and what to do next.

@@ -11,6 +11,8 @@ import (
 	"github.com/athanor-dev/athanor/adopt/from"
 	"github.com/athanor-dev/athanor/adopt/from/gocode"
 	"github.com/athanor-dev/athanor/cmd/cli"
+	"github.com/athanor-dev/athanor/cmd/internal/files"
+	"github.com/athanor-dev/athanor/cmd/render"
 )
 
 // mainFile holds the program of a stack that was adopted.
@@ -34,7 +36,7 @@ func (a *app) stackText(s from.Stack, base string, l language) ([]byte, error) {
 	}
 	text, err := gocode.Go(s, base, a.catalog.Find)
 	if errors.Is(err, gocode.ErrCycle) {
-		err = hint(err, "without --go the stack is written as YAML, in which they may")
+		err = cli.Hint(err, "without --go the stack is written as YAML, in which they may")
 	}
 	return text, err
 }
@@ -47,15 +49,15 @@ func (a *app) writeStack(folder, name, stack string, text []byte, l language) (f
 	file = filepath.Join(folder, name)
 	var module *goModule
 	if l.isGo {
-		if module, err = a.moduleOf(absolute(folder), stack, l.checkout); err != nil {
+		if module, err = a.moduleOf(files.Absolute(folder), stack, l.checkout); err != nil {
 			return "", err
 		}
 	}
-	if err := writeNew(file, text); err != nil || module == nil {
+	if err := files.WriteNew(file, text); err != nil || module == nil {
 		return file, err
 	}
 	for _, extra := range slices.Sorted(maps.Keys(module.files)) {
-		if err := writeNew(filepath.Join(folder, extra), []byte(module.files[extra])); err != nil {
+		if err := files.WriteNew(filepath.Join(folder, extra), []byte(module.files[extra])); err != nil {
 			return file, err
 		}
 	}
@@ -63,7 +65,7 @@ func (a *app) writeStack(folder, name, stack string, text []byte, l language) (f
 		fmt.Fprintln(a.err, note)
 	}
 	for _, command := range module.commands {
-		fmt.Fprintf(a.err, "next: (cd %s && %s)\n", shellWord(folder), command)
+		fmt.Fprintf(a.err, "next: (cd %s && %s)\n", render.ShellWord(folder), command)
 	}
 	return file, nil
 }
@@ -73,5 +75,5 @@ func stackTarget(file string) string {
 	if filepath.Base(file) == mainFile {
 		file = filepath.Dir(file)
 	}
-	return shellWord(file)
+	return render.ShellWord(file)
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/athanor-dev/athanor"
 	"github.com/athanor-dev/athanor/adopt/from"
 	"github.com/athanor-dev/athanor/adopt/from/gocode"
+	"github.com/athanor-dev/athanor/cmd/internal/files"
 	"github.com/athanor-dev/athanor/cmd/internal/yamlstack"
 	"github.com/athanor-dev/athanor/engine"
 	"github.com/athanor-dev/athanor/providers"
@@ -30,12 +31,12 @@ func TestAdoptedPrograms(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	files, err := filepath.Glob("../examples/kinds/*.yaml")
-	if err != nil || len(files) < 40 {
-		t.Fatalf("%d examples, %v", len(files), err)
+	examples, err := filepath.Glob("../examples/kinds/*.yaml")
+	if err != nil || len(examples) < 40 {
+		t.Fatalf("%d examples, %v", len(examples), err)
 	}
 	stacks := map[string]from.Stack{}
-	for n, file := range files {
+	for n, file := range examples {
 		if !proctest.Played(n, 3) {
 			continue
 		}
@@ -52,7 +53,7 @@ func TestAdoptedPrograms(t *testing.T) {
 	maps.Copy(stacks, sampleStacks())
 
 	overlay := map[string]string{}
-	dir, root := t.TempDir(), absolute("..")
+	dir, root := t.TempDir(), files.Absolute("..")
 	put := func(name, text string) {
 		t.Helper()
 		file := filepath.Join(dir, strings.ReplaceAll(name, "/", "_"))

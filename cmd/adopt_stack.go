@@ -19,6 +19,7 @@ import (
 	signer "github.com/aws/aws-sdk-go-v2/aws/signer/v4"
 
 	"github.com/athanor-dev/athanor/adopt/from/terraform"
+	"github.com/athanor-dev/athanor/cmd/cli"
 	"github.com/athanor-dev/athanor/providers/aws/cloudcontrol/registry"
 	"github.com/athanor-dev/athanor/reconcile/props"
 )
@@ -53,7 +54,7 @@ func readDeployedStack(ctx context.Context, where string, largest int64) (foreig
 	name, query, _ := strings.Cut(where, "?")
 	f := foreignSource{shown: name, file: name, dir: "."}
 	if name == "" {
-		return f, hint(errors.New("which stack? It has no name"), "cloudformation:STACK?region=REGION, or the file of a template")
+		return f, cli.Hint(errors.New("which stack? It has no name"), "cloudformation:STACK?region=REGION, or the file of a template")
 	}
 	settings, err := url.ParseQuery(query)
 	if err != nil {
@@ -68,7 +69,7 @@ func readDeployedStack(ctx context.Context, where string, largest int64) (foreig
 		return f, err
 	}
 	if cfg.Region == "" {
-		return f, hint(errors.New("no region is set"), "cloudformation:"+name+"?region=REGION, or $AWS_REGION")
+		return f, cli.Hint(errors.New("no region is set"), "cloudformation:"+name+"?region=REGION, or $AWS_REGION")
 	}
 	c := &stackAPI{config: cfg, left: largest}
 	stack, err := c.stack(ctx, name, 0)

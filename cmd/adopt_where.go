@@ -17,6 +17,8 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/athanor-dev/athanor/adopt/from"
+	"github.com/athanor-dev/athanor/cmd/cli"
+	"github.com/athanor-dev/athanor/cmd/internal/files"
 	"github.com/athanor-dev/athanor/reconcile"
 	"github.com/athanor-dev/athanor/reconcile/localfile"
 	"github.com/athanor-dev/athanor/statestore/postgres"
@@ -94,14 +96,14 @@ func readForeignFile(ctx context.Context, where string, largest int64) (foreignS
 	f := foreignSource{shown: where, file: filepath.Base(where), dir: filepath.Dir(where)}
 	var err error
 	if f.content, err = localfile.ReadAtMost(ctx, where, largest); err != nil {
-		return f, fmt.Errorf("%s: %w", where, withoutPath(err))
+		return f, fmt.Errorf("%s: %w", where, files.WithoutPath(err))
 	}
-	whole := absolute(where)
+	whole := files.Absolute(where)
 	if states := filepath.Dir(filepath.Dir(whole)); filepath.Base(states) == "terraform.tfstate.d" {
 		f.workspace = filepath.Base(filepath.Dir(whole))
 		f.dir = filepath.Join(f.dir, "..", "..")
 	}
-	f.folder = filepath.Base(absolute(f.dir))
+	f.folder = filepath.Base(files.Absolute(f.dir))
 	return f, nil
 }
 
@@ -163,7 +165,7 @@ func readRow(ctx context.Context, where string, named bool) (foreignSource, erro
 	defer conn.Close(context.WithoutCancel(ctx)) //nolint:errcheck // nothing was written
 	err = conn.QueryRow(ctx, "select data from "+pgx.Identifier{schema, "states"}.Sanitize()+" where name = $1", workspace).Scan(&f.content)
 	if errors.Is(err, pgx.ErrNoRows) {
-		err = hint(fmt.Errorf("schema %s has no state of workspace %s", schema, workspace), "?schema_name=NAME&workspace=NAME choose another")
+		err = cli.Hint(fmt.Errorf("schema %s has no state of workspace %s", schema, workspace), "?schema_name=NAME&workspace=NAME choose another")
 	}
 	return f, err
 }
@@ -193,7 +195,7 @@ func readAnswer(ctx context.Context, where string, largest int64, named bool) (f
 	}
 	if user != "" {
 		if u.Scheme == "http" && !loopbackHost(u.Hostname()) {
-			return f, hint(errors.New("a password would be readable on the way"), "https://, or no user in the URL and in TF_HTTP_USERNAME")
+			return f, cli.Hint(errors.New("a password would be readable on the way"), "https://, or no user in the URL and in TF_HTTP_USERNAME")
 		}
 		request.SetBasicAuth(user, password)
 	}

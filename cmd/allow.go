@@ -10,6 +10,7 @@ import (
 
 	"github.com/athanor-dev/athanor/cmd/cli"
 	"github.com/athanor-dev/athanor/cmd/internal/grants"
+	"github.com/athanor-dev/athanor/cmd/internal/untrusted"
 	"github.com/athanor-dev/athanor/cmd/internal/yamlstack"
 	"github.com/athanor-dev/athanor/engine"
 )
@@ -38,7 +39,7 @@ allow --once -- athanor plan    for this command alone`,
 		Flags: stageFlags(
 			cli.YesFlag(),
 			&cli.BoolFlag{Name: "once", Usage: "allow for the command after -- alone; write nothing"}),
-		Before: readsWith("json"),
+		Before: untrusted.ReadsWith("json"),
 		Action: a.allow,
 	}
 }
@@ -57,9 +58,9 @@ func (a *app) allow(c *cli.Context) error {
 	targets := c.Args().Slice()[:c.NArg()-len(command)]
 	switch once := c.Bool("once"); {
 	case once && len(command) == 0:
-		return hint(errors.New("--once: there is no command"), "athanor allow --once -- athanor plan")
+		return cli.Hint(errors.New("--once: there is no command"), "athanor allow --once -- athanor plan")
 	case !once && len(command) > 0:
-		return hint(errors.New("a command is run with --once alone"),
+		return cli.Hint(errors.New("a command is run with --once alone"),
 			"athanor allow --once -- "+strings.Join(command, " "))
 	case a.program != nil:
 		return a.allowed(nil, command)
@@ -123,7 +124,7 @@ func (a *app) choose(c *cli.Context, missing []grants.Ask) ([]grants.Ask, error)
 		fmt.Fprintln(a.err, ask.Sentence())
 	}
 	if !isTerminal(a.in) {
-		return nil, hint(fmt.Errorf("%w; nothing was allowed", engine.ErrNotApproved),
+		return nil, cli.Hint(fmt.Errorf("%w; nothing was allowed", engine.ErrNotApproved),
 			"--yes allows all of it without asking")
 	}
 	for _, ask := range missing {

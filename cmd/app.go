@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/athanor-dev/athanor/cmd/cli"
+	"github.com/athanor-dev/athanor/cmd/internal/untrusted"
 	"github.com/athanor-dev/athanor/cmd/render"
 	"github.com/athanor-dev/athanor/cmd/stackprogram"
 	"github.com/athanor-dev/athanor/engine"
@@ -69,7 +70,7 @@ func (a *app) run(ctx context.Context, args []string) int {
 	defer a.interrupts.end()
 	line := cli.App{
 		Name: a.name(), Usage: "make the cloud match a program", Description: overview, Examples: overviewExamples,
-		Reader: a.in, Writer: a.out, Commands: a.commands(), Guard: strangersOnlyRead, Meant: a.meant(), Complete: a.completed,
+		Reader: a.in, Writer: a.out, Commands: a.commands(), Guard: untrusted.OnlyRead, Meant: a.meant(), Complete: a.completed,
 		Help: func(w io.Writer, text string) { a.style(w).Help(w, text) },
 	}
 	notice := a.lookForNewer(ctx, args)

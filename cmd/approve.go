@@ -57,7 +57,7 @@ func notAService(store, what string) error {
 	if store != "" {
 		err = fmt.Errorf("store %s: %w", redactURL(store), err)
 	}
-	return hint(err, "athanor login https://HOST, then --store https://HOST; athanor serve is one")
+	return cli.Hint(err, "athanor login https://HOST, then --store https://HOST; athanor serve is one")
 }
 
 // service is the service that keeps the stage.
@@ -114,7 +114,7 @@ func (s *session) submitted(ctx context.Context, id string) (*remote.Store, wire
 	}
 	plan, err := store.Plan(ctx, s.stage, id)
 	if missing, ok := errors.AsType[*wire.Problem](err); ok && missing.Status == http.StatusNotFound {
-		err = hint(fmt.Errorf("%s has no plan %s: %w", s.stage, id, err), "`athanor approve` lists those that were submitted")
+		err = cli.Hint(fmt.Errorf("%s has no plan %s: %w", s.stage, id, err), "`athanor approve` lists those that were submitted")
 	}
 	if err != nil {
 		return nil, plan, nil, err
@@ -142,7 +142,7 @@ func asClaimed(p *engine.Plan, plan wire.Plan) error {
 	if slices.Equal(planLines(p), plan.Lines) {
 		return nil
 	}
-	return hint(fmt.Errorf("%w: plan %s does something else than what it shows", engine.ErrNotApproved, plan.ID), "athanor plan --submit makes a new one")
+	return cli.Hint(fmt.Errorf("%w: plan %s does something else than what it shows", engine.ErrNotApproved, plan.ID), "athanor plan --submit makes a new one")
 }
 
 // readApproved holds a deploy to a plan that was approved, and its run to that approval.
@@ -155,7 +155,7 @@ func (s *session) readApproved(ctx context.Context, id string) error {
 		return err
 	}
 	if plan.State != wire.PlanApproved && plan.State != wire.PlanUsed {
-		return hint(fmt.Errorf("%w: plan %s is %s", engine.ErrNotApproved, id, plan.State), "athanor approve "+id+", by somebody else")
+		return cli.Hint(fmt.Errorf("%w: plan %s is %s", engine.ErrNotApproved, id, plan.State), "athanor approve "+id+", by somebody else")
 	}
 	s.reviewed, s.planID = review, id
 	store.UsePlan(id)
@@ -210,7 +210,7 @@ func (s *session) compareApproved(c *cli.Context, review *savedPlan) error {
 		s.showPlan(s.app.err, p, !c.Bool("yes"))
 	}
 	if more := append(unreviewed(review.plan, p), unreviewed(p, review.plan)...); len(more) > 0 {
-		return hint(fmt.Errorf("%w: planned anew it is another plan: %s", engine.ErrNotApproved, more[0]), "athanor plan --submit makes a new one")
+		return cli.Hint(fmt.Errorf("%w: planned anew it is another plan: %s", engine.ErrNotApproved, more[0]), "athanor plan --submit makes a new one")
 	}
 	if c.Bool("yes") {
 		return nil
@@ -221,7 +221,7 @@ func (s *session) compareApproved(c *cli.Context, review *savedPlan) error {
 func (a *app) requireApproval(c *cli.Context) error {
 	on := c.String("require")
 	if on != "on" && on != "off" {
-		return hint(fmt.Errorf("--require %s: it is on or off", on), "athanor approve --require on")
+		return cli.Hint(fmt.Errorf("--require %s: it is on or off", on), "athanor approve --require on")
 	}
 	s, err := a.openProgram(c, 0)
 	if err != nil || s == nil {

@@ -263,7 +263,7 @@ func auditKeys(files []string) ([]ed25519.PrivateKey, error) {
 	for _, path := range files {
 		data, err := os.ReadFile(path)
 		if err != nil {
-			return nil, hint(fmt.Errorf("--audit-key: %w", err), "openssl genpkey -algorithm ed25519 -out FILE makes a key; every replica needs the same one")
+			return nil, cli.Hint(fmt.Errorf("--audit-key: %w", err), "openssl genpkey -algorithm ed25519 -out FILE makes a key; every replica needs the same one")
 		}
 		var parsed any
 		if block, _ := pem.Decode(data); block != nil {
@@ -271,7 +271,7 @@ func auditKeys(files []string) ([]ed25519.PrivateKey, error) {
 		}
 		key, ok := parsed.(ed25519.PrivateKey)
 		if err != nil || !ok {
-			return nil, hint(fmt.Errorf("--audit-key %s: it has no Ed25519 key in PEM", path), "openssl genpkey -algorithm ed25519 -out FILE")
+			return nil, cli.Hint(fmt.Errorf("--audit-key %s: it has no Ed25519 key in PEM", path), "openssl genpkey -algorithm ed25519 -out FILE")
 		}
 		keys = append(keys, key)
 	}
@@ -292,7 +292,7 @@ func expected(text string) (wire.AuditMark, error) {
 	number, hash, ok := strings.Cut(text, ":")
 	seq, err := strconv.ParseUint(number, 10, 64)
 	if !ok || err != nil || seq == 0 || len(hash) != 64 {
-		return wire.AuditMark{}, hint(fmt.Errorf("--expect %s: it is SEQ:HASH", text), "`athanor audit` prints it in its last line")
+		return wire.AuditMark{}, cli.Hint(fmt.Errorf("--expect %s: it is SEQ:HASH", text), "`athanor audit` prints it in its last line")
 	}
 	return wire.AuditMark{Seq: seq, Hash: hash}, nil
 }

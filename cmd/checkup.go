@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/athanor-dev/athanor/cmd/cli"
+	"github.com/athanor-dev/athanor/cmd/internal/untrusted"
 	"github.com/athanor-dev/athanor/cmd/render"
 	"github.com/athanor-dev/athanor/statestore"
 	"github.com/athanor-dev/athanor/statestore/keeper"
@@ -28,7 +29,7 @@ Exit codes: 0 state is complete and consistent; 1 something is wrong.`,
 		UsageText: "state check\nstate check --stack shop --stage prod --json\nstate check --rebuild-head --stage prod",
 		Flags: stageFlags(cli.StackFlag("read"),
 			&cli.BoolFlag{Name: "rebuild-head", Usage: "make the lost or damaged head of the stage again, in a bucket"}),
-		Before: readsWithout("rebuild-head"), Action: a.stateCheck,
+		Before: untrusted.ReadsWithout("rebuild-head"), Action: a.stateCheck,
 	}
 }
 
@@ -49,7 +50,7 @@ func (a *app) rebuildHead(c *cli.Context) (string, error) {
 	}
 	store, ok := p.store.(headRebuilder)
 	if !ok {
-		return "", hint(fmt.Errorf("--rebuild-head: %s has no heads", p.name), "a store in a bucket has them: --store s3://BUCKET/PREFIX")
+		return "", cli.Hint(fmt.Errorf("--rebuild-head: %s has no heads", p.name), "a store in a bucket has them: --store s3://BUCKET/PREFIX")
 	}
 	made, err := store.RebuildHead(c.Context, s.stage, s3.Rebuild{
 		Run: newRun(), User: p.who(), KeyOf: keeper.KeyOf,
@@ -64,7 +65,7 @@ func (a *app) rebuildHead(c *cli.Context) (string, error) {
 		return "the head can be read: it was left alone", nil
 	}
 	return fmt.Sprintf("the head was rebuilt from segment %s: serial %d, %s listed, %d left out; runs that the lost head alone named are not in the history",
-		made.Newest, made.Serial, plural(made.Segments, "segment", "segments"), made.Unlisted), nil
+		made.Newest, made.Serial, render.Plural(made.Segments, "segment", "segments"), made.Unlisted), nil
 }
 
 func (a *app) stateCheck(c *cli.Context) error {

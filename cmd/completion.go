@@ -13,8 +13,10 @@ import (
 	"time"
 
 	"github.com/athanor-dev/athanor/cmd/cli"
+	"github.com/athanor-dev/athanor/cmd/internal/files"
 	"github.com/athanor-dev/athanor/cmd/internal/template"
 	"github.com/athanor-dev/athanor/cmd/internal/yamlstack"
+	"github.com/athanor-dev/athanor/cmd/render"
 	"github.com/athanor-dev/athanor/engine/state"
 	"github.com/athanor-dev/athanor/statestore"
 	"github.com/athanor-dev/athanor/statestore/seal"
@@ -42,7 +44,7 @@ func (a *app) completion(c *cli.Context) error {
 	}
 	script := cli.CompletionScript(shell)
 	if script == "" {
-		return hint(fmt.Errorf("completion: no script for %q", shell), "bash, zsh or fish")
+		return cli.Hint(fmt.Errorf("completion: no script for %q", shell), "bash, zsh or fish")
 	}
 	if !install {
 		_, err := fmt.Fprint(a.out, script)
@@ -74,7 +76,7 @@ func completionFile(shell, home string) (file, next string) {
 	case "zsh":
 		dir := filepath.Join(in("ZDOTDIR", ""), ".zfunc")
 		return filepath.Join(dir, "_athanor"), "next:  have this in .zshrc, before compinit where that is called already:\n" +
-			"       fpath+=" + shellWord(dir) + "; autoload -Uz compinit; compinit"
+			"       fpath+=" + render.ShellWord(dir) + "; autoload -Uz compinit; compinit"
 	default:
 		return filepath.Join(in("XDG_DATA_HOME", ".local/share"), "bash-completion", "completions", "athanor"),
 			"next:  open a new shell; without the package bash-completion, have this in .bashrc: source <(athanor completion bash)"
@@ -91,12 +93,12 @@ func replaceOwn(file, script string) error {
 	case err != nil:
 		return err
 	case !strings.Contains(string(old), "# Completion of athanor"):
-		return hint(fmt.Errorf("completion: %s: %w", file, errForeignFile), "athanor completion SHELL prints the script")
+		return cli.Hint(fmt.Errorf("completion: %s: %w", file, errForeignFile), "athanor completion SHELL prints the script")
 	}
 	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
 		return err
 	}
-	return writeInPlace(file, []byte(script), 0o644)
+	return files.Replace(file, []byte(script), 0o644)
 }
 
 // completionPatience is how long a shell waits for words.
@@ -151,10 +153,10 @@ func valueWanted(w cli.Wanted) string {
 
 // fromProject are the names that a stack or its state has. The target is an argument that is a file or a directory.
 func (a *app) fromProject(ctx context.Context, w cli.Wanted, what string) []string {
-	dir, file := absolute("."), ""
+	dir, file := files.Absolute("."), ""
 	for _, arg := range w.Args {
 		if info, err := os.Stat(arg); err == nil {
-			if dir = absolute(arg); !info.IsDir() {
+			if dir = files.Absolute(arg); !info.IsDir() {
 				dir, file = filepath.Dir(dir), dir
 			}
 		}

@@ -16,6 +16,8 @@ import (
 
 	"github.com/athanor-dev/athanor"
 	"github.com/athanor-dev/athanor/cmd/cli"
+	"github.com/athanor-dev/athanor/cmd/internal/files"
+	"github.com/athanor-dev/athanor/cmd/internal/untrusted"
 	"github.com/athanor-dev/athanor/cmd/internal/yamlstack"
 	"github.com/athanor-dev/athanor/cmd/render"
 	"github.com/athanor-dev/athanor/engine"
@@ -34,12 +36,12 @@ holds no secrets and allows nothing: see secret set and allow.`,
 			{
 				Name: "list", Usage: "list the config values of a stage, and where each comes from", ArgsUsage: "[TARGET]",
 				UsageText: "config list\nconfig list --stage prod --json",
-				Flags:     stageFlags(), Before: reads, Action: a.configList,
+				Flags:     stageFlags(), Before: untrusted.Reads, Action: a.configList,
 			},
 			{
 				Name: "get", Usage: "print one config value", ArgsUsage: "NAME [TARGET]",
 				UsageText: "config get dbSize --stage prod",
-				Flags:     stageFlags(), Before: reads, Action: a.configGet,
+				Flags:     stageFlags(), Before: untrusted.Reads, Action: a.configGet,
 			},
 			{
 				Name: "set", Usage: "write a config value into the file of a stage", ArgsUsage: "NAME VALUE [TARGET]",
@@ -124,7 +126,7 @@ func (a *app) configInFile(ctx context.Context, src *source, stage string) (valu
 		values, err = yamlstack.ReadValues(data)
 	}
 	if err != nil {
-		return nil, file, fmt.Errorf("%s: %w", a.place(file), withoutPath(err))
+		return nil, file, fmt.Errorf("%s: %w", a.place(file), files.WithoutPath(err))
 	}
 	return values, file, nil
 }
@@ -158,7 +160,7 @@ func (s *session) noteConfig(g *engine.Graph) {
 func (a *app) openConfig(c *cli.Context, names int) (*session, *source, error) {
 	s, src, err := a.begin(c, names)
 	if err == nil && (src.graph || src.plan != nil) {
-		err = hint(fmt.Errorf("%s: it was evaluated already", src.name()), "config values belong to a program")
+		err = cli.Hint(fmt.Errorf("%s: it was evaluated already", src.name()), "config values belong to a program")
 	}
 	if err == nil {
 		err = s.fillConfig(c.Context, src)
@@ -200,7 +202,7 @@ func (a *app) configList(c *cli.Context) error {
 func (a *app) configGet(c *cli.Context) error {
 	name := c.Args().First()
 	if name == "" {
-		return hint(errors.New("config get: which one?"), "`athanor config list` lists them")
+		return cli.Hint(errors.New("config get: which one?"), "`athanor config list` lists them")
 	}
 	s, _, err := a.openConfig(c, 1)
 	if err != nil || s == nil {
@@ -222,18 +224,18 @@ func (a *app) configGet(c *cli.Context) error {
 func noConfig(g *engine.Graph, name string) error {
 	err := fmt.Errorf("stack %s has no config %s", g.Stack, name)
 	if _, secret := g.Secrets[name]; secret {
-		return hint(err, fmt.Sprintf("%s is a secret: athanor secret set %s", name, name))
+		return cli.Hint(err, fmt.Sprintf("%s is a secret: athanor secret set %s", name, name))
 	}
 	names := slices.Sorted(maps.Keys(g.Config))
 	if near, ok := props.Nearest(name, names); ok {
-		return hint(err, "did you mean "+near+"?")
+		return cli.Hint(err, "did you mean "+near+"?")
 	}
-	return hint(err, "`athanor config list` lists those that it has")
+	return cli.Hint(err, "`athanor config list` lists those that it has")
 }
 
 func (a *app) configSet(c *cli.Context) error {
 	if c.NArg() < 2 {
-		return hint(errors.New("config set: which value?"), "athanor config set NAME VALUE")
+		return cli.Hint(errors.New("config set: which value?"), "athanor config set NAME VALUE")
 	}
 	name, value := c.Args().Get(0), c.Args().Get(1)
 	if err := athanor.CheckName(name); err != nil {
@@ -244,7 +246,7 @@ func (a *app) configSet(c *cli.Context) error {
 		return before
 	}
 	if src.stdin {
-		return hint(errors.New("target -: the file of a stage stands beside its program"), "name the program's directory or file")
+		return cli.Hint(errors.New("target -: the file of a stage stands beside its program"), "name the program's directory or file")
 	}
 	if before == nil {
 		if _, ok := s.graph.Config[name]; !ok {
@@ -264,7 +266,7 @@ func (a *app) configSet(c *cli.Context) error {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	if err := writeInPlace(file, withValue(text, name, value), 0o644); err != nil {
+	if err := files.Replace(file, withValue(text, name, value), 0o644); err != nil {
 		return err
 	}
 	if a.asJSON {
@@ -317,18 +319,4 @@ func withValue(text []byte, name, value string) []byte {
 		text = append(text, '\n')
 	}
 	return append(text, line+"\n"...)
-}
-
-// writeInPlace replaces a file in one step.
-func writeInPlace(file string, data []byte, mode os.FileMode) error {
-	aside, err := os.CreateTemp(filepath.Dir(file), ".athanor-config-*")
-	if err != nil {
-		return err
-	}
-	defer os.Remove(aside.Name())
-	_, err = aside.Write(data)
-	if err = errors.Join(err, aside.Chmod(mode), aside.Close()); err != nil {
-		return err
-	}
-	return os.Rename(aside.Name(), file)
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/athanor-dev/athanor/cmd/cli"
+	"github.com/athanor-dev/athanor/cmd/internal/untrusted"
 	"github.com/athanor-dev/athanor/cmd/render"
 	"github.com/athanor-dev/athanor/engine"
 	"github.com/athanor-dev/athanor/engine/plan/operation"
@@ -39,7 +40,7 @@ deploy --approved ID --yes      what was submitted by plan --submit, and approve
 deploy --reviewed plan.json -y  plan anew; nothing that plan.json does not announce
 graph --json | athanor deploy - -y`,
 		Flags:  stageFlags(cli.PlanFlags(cli.ApplyFlags(newStageFlag(), massDeleteFlag(), reviewedFlag(), approvedFlag(), ttlFlag())...)...),
-		Before: readsWith("dry-run"),
+		Before: untrusted.ReadsWith("dry-run"),
 		Action: a.deploy,
 	}
 }
@@ -64,9 +65,9 @@ plan --iam > policy.json        the least that AWS must allow for it`,
 		}, &cli.BoolFlag{
 			Name: "markdown", Usage: "print the plan as Markdown, for the comment of a pull request",
 		}, submitFlag(), &cli.BoolFlag{
-			Name: "untrusted", Usage: "plan a stranger's stack: run no program, read no secret, say what was not observed (also $" + untrustedVariable + ")",
+			Name: "untrusted", Usage: "plan a stranger's stack: run no program, read no secret, say what was not observed (also $" + untrusted.Variable + ")",
 		})...),
-		Before: reads,
+		Before: untrusted.Reads,
 		Action: a.planOnly,
 	}
 }
@@ -110,9 +111,9 @@ func (a *app) deploy(c *cli.Context) error {
 
 func (a *app) planOnly(c *cli.Context) error {
 	if c.Bool("markdown") && (a.asJSON || c.Bool("iam")) {
-		return hint(errors.New("--markdown: the plan is printed in one form"), "leave out --json or --iam")
+		return cli.Hint(errors.New("--markdown: the plan is printed in one form"), "leave out --json or --iam")
 	}
-	if untrusted(c) {
+	if untrusted.Is(c) {
 		return a.planUntrusted(c)
 	}
 	s, err := a.openSession(c)
@@ -288,7 +289,7 @@ func (s *session) answered(c *cli.Context, p *engine.Plan) error {
 	case err != nil:
 		return err
 	case mass != "" && !c.Bool("allow-mass-delete") && (c.Bool("yes") || s.app.asJSON):
-		return hint(fmt.Errorf("%w: the plan %s; nothing was changed", engine.ErrNotApproved, mass), "--allow-mass-delete with --yes deletes them")
+		return cli.Hint(fmt.Errorf("%w: the plan %s; nothing was changed", engine.ErrNotApproved, mass), "--allow-mass-delete with --yes deletes them")
 	case c.Bool("yes"):
 		return nil
 	case mass != "" && !s.app.asJSON:
@@ -334,7 +335,7 @@ func (s *session) refusal(c *cli.Context, p *engine.Plan) error {
 	if err == nil || c.Command.Name != "deploy" {
 		return err
 	}
-	return hint(err, "nothing was done; --exclude ADDRESS goes on without one and what needs it")
+	return cli.Hint(err, "nothing was done; --exclude ADDRESS goes on without one and what needs it")
 }
 
 // shown returns an error that says what a plan says, which people have read where the plan was shown as text.
@@ -392,7 +393,7 @@ func (a *app) mayAsk() bool { return !a.asJSON && isTerminal(a.in) }
 // confirm is the same with a whole prompt and its own yes, and shows details to who asks for them before it asks again; nil has none.
 func (a *app) confirm(ctx context.Context, prompt string, yes func(text string) bool, details func()) error {
 	if !a.mayAsk() {
-		return hint(fmt.Errorf("%w; nothing was changed", engine.ErrNotApproved), "--yes goes ahead without asking")
+		return cli.Hint(fmt.Errorf("%w; nothing was changed", engine.ErrNotApproved), "--yes goes ahead without asking")
 	}
 	for {
 		a.style(a.err).Question(a.err, prompt)

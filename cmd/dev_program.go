@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"path/filepath"
 
+	"github.com/athanor-dev/athanor/cmd/cli"
 	"github.com/athanor-dev/athanor/cmd/devloop"
 	"github.com/athanor-dev/athanor/cmd/internal/grants"
 	"github.com/athanor-dev/athanor/cmd/internal/watch"
@@ -21,9 +22,9 @@ func (a *app) devProgram(s *session, src *source) (devloop.Source, error) {
 	e := stackprogram.Question{Stage: s.stage.Name, Dir: src.dir, Config: s.config}
 	switch {
 	case src.stdin:
-		return nil, hint(errors.New("target -: standard input cannot be watched"), "athanor dev FILE")
+		return nil, cli.Hint(errors.New("target -: standard input cannot be watched"), "athanor dev FILE")
 	case src.plan != nil:
-		return nil, hint(fmt.Errorf("%s is a saved plan", src.name()), "dev plans by itself: name the program")
+		return nil, cli.Hint(fmt.Errorf("%s is a saved plan", src.name()), "dev plans by itself: name the program")
 	case src.self:
 		e.Stack = a.program.Name
 		return &goProgram{app: a, eval: e, own: true}, nil

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/athanor-dev/athanor/cmd/cli"
+	"github.com/athanor-dev/athanor/cmd/internal/files"
 	"github.com/athanor-dev/athanor/cmd/internal/yamlstack"
 	"github.com/athanor-dev/athanor/cmd/render"
 	"github.com/athanor-dev/athanor/engine"
@@ -71,7 +72,7 @@ func (a *app) doctor(c *cli.Context) error {
 	if errors.Is(err, errNoProgram) {
 		show(toolchain("go", false, "version"), toolchain("node", false, "--version"))
 		show(check{"program", checkWarning, "there is none here", []string{"athanor init writes a first stack"}})
-		show(a.storeCheck(c.Context, directoryOf(c.Args().First()), absoluteStore(c.String("store")), statestore.Stage{})...)
+		show(a.storeCheck(c.Context, files.Folder(c.Args().First()), absoluteStore(c.String("store")), statestore.Stage{})...)
 		return doctorEnd(missing)
 	}
 	if err != nil {

@@ -49,7 +49,7 @@ func (a *app) drift(c *cli.Context) error {
 		return a.acceptDrift(c)
 	}
 	if c.Bool("report") && (c.Bool("repair") || c.IsSet("target") || c.IsSet("exclude")) {
-		return hint(errors.New("--report: it is of the whole stage as it was found"), "athanor drift --report, without --repair, --target and --exclude")
+		return cli.Hint(errors.New("--report: it is of the whole stage as it was found"), "athanor drift --report, without --repair, --target and --exclude")
 	}
 	s, err := a.openStage(c)
 	if err != nil || s == nil {
@@ -77,7 +77,7 @@ func (a *app) drift(c *cli.Context) error {
 func (s *session) reportDrift(ctx context.Context, p *engine.Plan) error {
 	store, ok := s.project.store.(*remote.Store)
 	if !ok {
-		return hint(errors.New("--report: only a service keeps reports"), "--store https://HOST")
+		return cli.Hint(errors.New("--report: only a service keeps reports"), "--store https://HOST")
 	}
 	found := driftFound(p)
 	if err := store.ReportDrift(ctx, s.stage, found); err != nil {

@@ -13,8 +13,6 @@ import (
 	"github.com/athanor-dev/athanor/statestore/remote/wire"
 )
 
-func hint(err error, text string) error { return reconcile.WithHint(err, "%s", text) }
-
 // errInterrupted ends a command that was interrupted before it changed anything.
 var errInterrupted = errors.New("interrupted; nothing was changed")
 

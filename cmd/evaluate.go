@@ -12,6 +12,7 @@ import (
 	"slices"
 
 	"github.com/athanor-dev/athanor"
+	"github.com/athanor-dev/athanor/cmd/cli"
 	"github.com/athanor-dev/athanor/cmd/stackprogram"
 	"github.com/athanor-dev/athanor/engine"
 )
@@ -36,7 +37,7 @@ func (a *app) evaluate(ctx context.Context, q stackprogram.Question) (*engine.Gr
 		return nil, err
 	}
 	if other.err != nil {
-		return nil, hint(notAgain(other.err), "it must do the same whenever it runs, whatever the letters of a reference are")
+		return nil, cli.Hint(notAgain(other.err), "it must do the same whenever it runs, whatever the letters of a reference are")
 	}
 	if err := athanor.Check(first, other.graph); err != nil {
 		return nil, err

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/athanor-dev/athanor/cmd/cli"
+	"github.com/athanor-dev/athanor/cmd/internal/untrusted"
 	"github.com/athanor-dev/athanor/engine"
 	"github.com/athanor-dev/athanor/reconcile/props"
 	"github.com/athanor-dev/athanor/statestore"
@@ -34,7 +35,7 @@ events --after 120 --json       only what came after event 120`,
 			cli.FollowFlag("go on until the run ends"),
 			&cli.Uint64Flag{Name: "after", Usage: "leave out the events up to number `SEQ`"},
 			cli.StackFlag("read")),
-		Before: reads,
+		Before: untrusted.Reads,
 		Action: a.events,
 	}
 }
@@ -105,16 +106,16 @@ func (s *session) findRun(c *cli.Context, id string) (statestore.Run, error) {
 	case 1:
 		return short[0], nil
 	default:
-		return statestore.Run{}, hint(fmt.Errorf("%s has %d runs %s", s.stage, len(short), id), "give the whole id: "+short[0].ID)
+		return statestore.Run{}, cli.Hint(fmt.Errorf("%s has %d runs %s", s.stage, len(short), id), "give the whole id: "+short[0].ID)
 	}
 	if id == "" {
-		return statestore.Run{}, hint(fmt.Errorf("%s: state has no run", s.stage), "a deploy that changes something is a run")
+		return statestore.Run{}, cli.Hint(fmt.Errorf("%s: state has no run", s.stage), "a deploy that changes something is a run")
 	}
 	err = fmt.Errorf("%s has no run %s", s.stage, id)
 	if near, ok := props.Nearest(id, ids); ok {
-		return statestore.Run{}, hint(err, "did you mean "+near+"?")
+		return statestore.Run{}, cli.Hint(err, "did you mean "+near+"?")
 	}
-	return statestore.Run{}, hint(err, "`athanor history` lists the runs")
+	return statestore.Run{}, cli.Hint(err, "`athanor history` lists the runs")
 }
 
 // ended says how a run that was followed ended. With --json its last event says it, unless it could not write one.

@@ -170,7 +170,7 @@ func compile(ctx context.Context, dir, out string, more ...string) error {
 	compiling(cmd)
 	output, err := cmd.CombinedOutput()
 	if _, missing := errors.AsType[*exec.Error](err); missing {
-		return hint(fmt.Errorf("%s is a Go program, and there is no go command to build it", dir),
+		return cli.Hint(fmt.Errorf("%s is a Go program, and there is no go command to build it", dir),
 			"install Go, or build the program elsewhere and run it: the program is the command")
 	}
 	if err != nil {

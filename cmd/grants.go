@@ -15,6 +15,7 @@ import (
 	"github.com/athanor-dev/athanor/cmd/cli"
 	"github.com/athanor-dev/athanor/cmd/internal/grants"
 	"github.com/athanor-dev/athanor/cmd/internal/yamlstack"
+	"github.com/athanor-dev/athanor/cmd/render"
 	"github.com/athanor-dev/athanor/engine"
 	"github.com/athanor-dev/athanor/providers/terraform"
 	"github.com/athanor-dev/athanor/reconcile"
@@ -257,18 +258,10 @@ func refusal(missing []grants.Ask) error {
 	e := &engine.RefusedError{}
 	for _, ask := range missing {
 		err := reconcile.WithHint(fmt.Errorf("%s; nobody has allowed it", ask.Sentence()),
-			"if you trust the stack with it: athanor allow, or --allow %s", shellWord(ask.String()))
+			"if you trust the stack with it: athanor allow, or --allow %s", render.ShellWord(ask.String()))
 		e.Problems = append(e.Problems, engine.Problem{Err: err})
 	}
 	return e
-}
-
-// shellWord quotes a word for a shell where it needs to be.
-func shellWord(s string) string {
-	if strings.Trim(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789=@:/._-+,") == "" {
-		return s
-	}
-	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }
 
 // documentOf is what is known of a stack that was read from YAML.
@@ -328,7 +321,7 @@ func (g *granting) settled(provider string, values map[string]any) error {
 	for _, ask := range g.user.Settled(provider, values) {
 		if ask.Place = provider + "." + ask.Place; !grants.SomewhereAllowed(ask, g.allowed) {
 			return reconcile.WithHint(fmt.Errorf("%s; nobody has allowed it", ask.Sentence()),
-				"it stands in the stack's state; if you trust it: --allow %s", shellWord(string(ask.Kind)+"="+ask.Value))
+				"it stands in the stack's state; if you trust it: --allow %s", render.ShellWord(string(ask.Kind)+"="+ask.Value))
 		}
 	}
 	return nil

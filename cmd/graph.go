@@ -2,6 +2,7 @@ package cmd
 
 import (
 	"github.com/athanor-dev/athanor/cmd/cli"
+	"github.com/athanor-dev/athanor/cmd/internal/untrusted"
 	"github.com/athanor-dev/athanor/cmd/render"
 )
 
@@ -14,7 +15,7 @@ func (a *app) graphCommand() *cli.Command {
 graph --dot | dot -Tsvg > graph.svg
 graph --json > graph.json && athanor deploy graph.json`,
 		Flags:  stageFlags(&cli.BoolFlag{Name: "dot", Usage: "write the Graphviz language"}),
-		Before: reads,
+		Before: untrusted.Reads,
 		Action: a.graphs,
 	}
 }

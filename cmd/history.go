@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/athanor-dev/athanor/cmd/cli"
+	"github.com/athanor-dev/athanor/cmd/internal/untrusted"
 	"github.com/athanor-dev/athanor/cmd/render"
 	"github.com/athanor-dev/athanor/engine"
 	"github.com/athanor-dev/athanor/statestore"
@@ -33,7 +34,7 @@ history --stack shop --stage prod`,
 		Flags: stageFlags(
 			&cli.IntFlag{Name: "limit", Aliases: []string{"n"}, Value: 20, Usage: "list at most `N` runs; 0: all that are kept"},
 			cli.StackFlag("read")),
-		Before: reads,
+		Before: untrusted.Reads,
 		Action: a.history,
 	}
 }
@@ -77,7 +78,7 @@ func firstDeploy(c *cli.Context) string {
 // compareRuns shows what two runs did differently.
 func (a *app) compareRuns(c *cli.Context) error {
 	if c.NArg() < 2 || !namesRun(c.Args().Get(1)) {
-		return hint(errors.New("history: which other run?"), "athanor history RUN RUN compares two runs, `athanor events RUN` shows one")
+		return cli.Hint(errors.New("history: which other run?"), "athanor history RUN RUN compares two runs, `athanor events RUN` shows one")
 	}
 	if c.IsSet("limit") {
 		return errors.New("history: --limit is for the list of runs, and not for two of them")

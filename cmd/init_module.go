@@ -9,6 +9,9 @@ import (
 	"regexp"
 	"runtime"
 	"strings"
+
+	"github.com/athanor-dev/athanor/cmd/cli"
+	"github.com/athanor-dev/athanor/cmd/internal/files"
 )
 
 // goModule is how a new Go program finds athanor.
@@ -44,9 +47,9 @@ func (a *app) moduleOf(dir, name, checkout string) (*goModule, error) {
 	switch {
 	case checkout != "":
 		if !isCheckout(checkout) {
-			return nil, hint(fmt.Errorf("--module %s: it is no checkout of %s", checkout, ours), "DIR is the folder with athanor's go.mod")
+			return nil, cli.Hint(fmt.Errorf("--module %s: it is no checkout of %s", checkout, ours), "DIR is the folder with athanor's go.mod")
 		}
-		checkout = absolute(checkout)
+		checkout = files.Absolute(checkout)
 	case release != "":
 		fmt.Fprintf(&text, "go %s\n\nrequire %s %s\n", goVersion(), ours, release)
 		m.files["go.mod"] = text.String()
@@ -54,7 +57,7 @@ func (a *app) moduleOf(dir, name, checkout string) (*goModule, error) {
 		return m, nil
 	default:
 		if checkout = builtFrom(); checkout == "" {
-			return nil, hint(errors.New("this command is no release, and the checkout that it was built from is not on this machine"),
+			return nil, cli.Hint(errors.New("this command is no release, and the checkout that it was built from is not on this machine"),
 				"athanor init --go --module DIR, where DIR is a checkout of "+ours)
 		}
 	}

@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"github.com/athanor-dev/athanor/cmd/cli"
+	"github.com/athanor-dev/athanor/cmd/internal/files"
+	"github.com/athanor-dev/athanor/cmd/internal/untrusted"
 	"github.com/athanor-dev/athanor/cmd/internal/yamlstack"
 	"github.com/athanor-dev/athanor/cmd/render"
 	"github.com/athanor-dev/athanor/reconcile"
@@ -16,7 +18,7 @@ func (a *app) kindsCommand() *cli.Command {
 		Description: "Of one KIND: its props with defaults, units and what replaces, its attributes, the API calls it makes and the\npermissions they need. A KIND with * in it lists all that it fits. In the folder of a Go program\nthat brings kinds of its own they are among them. " + offeredHelp,
 		UsageText:   "kinds\nkinds local.File\nkinds 'AWS::EC2::*'\nkinds AWS::EC2::VPC\nkinds tf.postgresql_role\nkinds tf:hashicorp/random --allow program=hashicorp/random",
 		Flags:       kindFlags(),
-		Before:      reads,
+		Before:      untrusted.Reads,
 		Action:      a.kindsAction,
 	}
 }
@@ -41,7 +43,7 @@ func (a *app) kindsAction(c *cli.Context) error {
 // bringsKinds reports whether the program of this folder brings kinds of its own that may be meant: it lists all, and documents
 // what this binary does not have. That of a stranger is not built.
 func (a *app) bringsKinds(c *cli.Context) (*source, bool) {
-	if a.program != nil || untrusted(c) {
+	if a.program != nil || untrusted.Is(c) {
 		return nil, false
 	}
 	if c.NArg() > 0 {
@@ -49,7 +51,7 @@ func (a *app) bringsKinds(c *cli.Context) (*source, bool) {
 			return nil, false
 		}
 	}
-	here := absolute(".")
+	here := files.Absolute(".")
 	src, err := directory(c.Context, here, ".")
 	return src, err == nil && src.goMain && usesKinds(here)
 }
@@ -62,7 +64,7 @@ func (a *app) matching(pattern string) ([]string, error) {
 	}
 	names, err := a.catalog.Match(pattern)
 	if err == nil && len(names) == 0 {
-		err = hint(fmt.Errorf("%w like %q", reconcile.ErrNoKind, pattern), "`athanor kinds` lists them")
+		err = cli.Hint(fmt.Errorf("%w like %q", reconcile.ErrNoKind, pattern), "`athanor kinds` lists them")
 	}
 	return names, err
 }
@@ -92,7 +94,7 @@ func (a *app) schemaCommand() *cli.Command {
 		Description: "The schema covers the whole language and every kind. Of kinds that are too many to list, such as the types of AWS,\nit has the names, and the props of each KIND that is asked for; * in it stands for any text. " + offeredHelp + "\nEditors with the YAML language server take it from a first line of athanor.yaml:\n# yaml-language-server: $schema=athanor.schema.json",
 		UsageText:   "schema > athanor.schema.json\nschema 'AWS::EC2::*' AWS::RDS::DBInstance > athanor.schema.json\nschema 'tf.*' > athanor.schema.json",
 		Flags:       kindFlags(),
-		Before:      reads,
+		Before:      untrusted.Reads,
 		Action: func(c *cli.Context) error {
 			kinds, err := a.offered(c, c.Args().Slice())
 			if err != nil {

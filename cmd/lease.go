@@ -76,7 +76,7 @@ func (a *app) cancel(c *cli.Context) error {
 
 func (a *app) unlock(c *cli.Context) error {
 	if c.String("why") == "" {
-		return hint(errors.New("unlock: why? The history keeps the reason"), `athanor unlock --why "the runner hangs"`)
+		return cli.Hint(errors.New("unlock: why? The history keeps the reason"), `athanor unlock --why "the runner hangs"`)
 	}
 	s, err := a.openRuns(c, 0)
 	if err != nil || s == nil {

@@ -57,7 +57,7 @@ type loginLine struct {
 // originOf is the service that a command names.
 func originOf(c *cli.Context) (string, error) {
 	if c.NArg() != 1 {
-		return "", hint(fmt.Errorf("%s: which service?", c.Command.Name), "athanor "+c.Command.Name+" https://HOST")
+		return "", cli.Hint(fmt.Errorf("%s: which service?", c.Command.Name), "athanor "+c.Command.Name+" https://HOST")
 	}
 	origin, err := remote.Origin(c.Args().First())
 	if err != nil {

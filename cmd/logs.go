@@ -114,5 +114,5 @@ func since(text string, now time.Time) (time.Time, error) {
 			return at, nil
 		}
 	}
-	return time.Time{}, hint(fmt.Errorf("--since %q: %w", text, errSince), "10m, 2h, 3d, 2026-03-01T12:00:00Z, 2026-03-01 12:00, or all")
+	return time.Time{}, cli.Hint(fmt.Errorf("--since %q: %w", text, errSince), "10m, 2h, 3d, 2026-03-01T12:00:00Z, 2026-03-01 12:00, or all")
 }

@@ -17,6 +17,7 @@ import (
 
 	"github.com/athanor-dev/athanor"
 	"github.com/athanor-dev/athanor/cmd/cli"
+	"github.com/athanor-dev/athanor/cmd/internal/files"
 	"github.com/athanor-dev/athanor/cmd/internal/grants"
 	"github.com/athanor-dev/athanor/cmd/internal/yamlstack"
 	"github.com/athanor-dev/athanor/cmd/render"
@@ -184,7 +185,7 @@ func (a *app) forwardedAsApproved(address, kind string, settings, have map[strin
 	}
 	_, prop := by.Forwards()
 	if want := reconcile.Forwarded(by, settings, nil); !tree.Equal(want[prop], have[prop]) {
-		return hint(fmt.Errorf("%s: %s %w", address, prop, errNotForwarded), "settings stand under providers, and a resource names them beside its props")
+		return cli.Hint(fmt.Errorf("%s: %s %w", address, prop, errNotForwarded), "settings stand under providers, and a resource names them beside its props")
 	}
 	return nil
 }
@@ -202,7 +203,7 @@ func secretsAreFiles(ctx context.Context, g *engine.Graph) error {
 			path = filepath.Join(g.Dir, path)
 		}
 		if err := localfile.Check(ctx, path); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			e.Problems = append(e.Problems, engine.Problem{Err: fmt.Errorf("secret %s: %s: %w", name, g.Secrets[name].File, withoutPath(err))})
+			e.Problems = append(e.Problems, engine.Problem{Err: fmt.Errorf("secret %s: %s: %w", name, g.Secrets[name].File, files.WithoutPath(err))})
 		}
 	}
 	if len(e.Problems) > 0 {
@@ -218,7 +219,7 @@ func (a *app) loadAny(ctx context.Context, src *source, stage string, config map
 	case src.goMain:
 		return a.declared(ctx, stackprogram.Question{Stage: stage, Dir: src.dir, Config: config})
 	case src.plan != nil:
-		return nil, hint(fmt.Errorf("%s is a saved plan", src.name()), "athanor deploy applies it")
+		return nil, cli.Hint(fmt.Errorf("%s is a saved plan", src.name()), "athanor deploy applies it")
 	case src.graph:
 		g, err := a.readGraph(src, stage, config)
 		if err == nil {
@@ -245,11 +246,11 @@ func (a *app) readGraph(src *source, stage string, config map[string]string) (*e
 	}
 	switch {
 	case g.Stage != stage:
-		return nil, hint(fmt.Errorf("the graph is for stage %q, not %q", g.Stage, stage), "--stage "+g.Stage)
+		return nil, cli.Hint(fmt.Errorf("the graph is for stage %q, not %q", g.Stage, stage), "--stage "+g.Stage)
 	case len(config) > 0:
-		return nil, hint(fmt.Errorf("--config: a graph was evaluated already"), "give it to `athanor graph`, which evaluates the program")
+		return nil, cli.Hint(fmt.Errorf("--config: a graph was evaluated already"), "give it to `athanor graph`, which evaluates the program")
 	case len(g.Program) > 0:
-		return nil, hint(fmt.Errorf("the graph needs its program, for what it has of %s", strings.Join(g.Program, ", ")), "deploy the program instead of its graph")
+		return nil, cli.Hint(fmt.Errorf("the graph needs its program, for what it has of %s", strings.Join(g.Program, ", ")), "deploy the program instead of its graph")
 	}
 	return g, athanor.CheckStack(g.Stack)
 }

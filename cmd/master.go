@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"strings"
 
+	"github.com/athanor-dev/athanor/cmd/cli"
 	"github.com/athanor-dev/athanor/providers/aws/keyservice"
 	"github.com/athanor-dev/athanor/service"
 	"github.com/athanor-dev/athanor/service/foreign"
@@ -24,7 +25,7 @@ func masterOf(ctx context.Context, text string, store statestore.Folders) (forei
 	case way == "awskms" && name != "":
 		return &keyServiceMaster{keyservice.New(ctx), name}, nil
 	case way != "file" || name == "":
-		return nil, hint(fmt.Errorf("--master-key %s: it is file:PATH or awskms:ARN", text), "--master-key file:master.key")
+		return nil, cli.Hint(fmt.Errorf("--master-key %s: it is file:PATH or awskms:ARN", text), "--master-key file:master.key")
 	}
 	used, err := foreign.HasKeys(ctx, store)
 	if err != nil {
@@ -32,7 +33,7 @@ func masterOf(ctx context.Context, text string, store statestore.Folders) (forei
 	}
 	master, err := seal.OpenMasterKey(name, !used)
 	if used && errors.Is(err, fs.ErrNotExist) {
-		return nil, hint(fmt.Errorf("--master-key %s: the file is missing, and the store has keys that it wraps", text),
+		return nil, cli.Hint(fmt.Errorf("--master-key %s: the file is missing, and the store has keys that it wraps", text),
 			"restore the file from its backup, or copy it from another replica")
 	}
 	if err != nil {

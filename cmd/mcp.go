@@ -20,6 +20,8 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/athanor-dev/athanor/cmd/cli"
+	"github.com/athanor-dev/athanor/cmd/internal/files"
+	"github.com/athanor-dev/athanor/cmd/internal/untrusted"
 	"github.com/athanor-dev/athanor/cmd/render"
 )
 
@@ -49,12 +51,12 @@ mcp --root ~/infra --allow-deploy    a person confirms each deploy`,
 
 func (a *app) serveMCP(c *cli.Context) error {
 	if c.NArg() > 0 {
-		return hint(fmt.Errorf("unexpected argument %q", c.Args().First()), "athanor mcp --root DIR")
+		return cli.Hint(fmt.Errorf("unexpected argument %q", c.Args().First()), "athanor mcp --root DIR")
 	}
 	if a.program != nil {
-		return hint(errors.New("mcp serves many stacks, and this command is one"), "athanor mcp, of the ready-made binary")
+		return cli.Hint(errors.New("mcp serves many stacks, and this command is one"), "athanor mcp, of the ready-made binary")
 	}
-	root, err := filepath.EvalSymlinks(absolute(c.String("root")))
+	root, err := filepath.EvalSymlinks(files.Absolute(c.String("root")))
 	if err != nil {
 		return fmt.Errorf("--root: %w", err)
 	}
@@ -115,7 +117,7 @@ func (s *agentServer) server(deploys bool) *mcp.Server {
 		func(ctx context.Context, in kindInput) (agentOutput, error) {
 			var more []string
 			if !s.programs { // that of the root may bring kinds
-				more = []string{untrustedVariable + "=1"}
+				more = []string{untrusted.Variable + "=1"}
 			}
 			return s.call(ctx, arguments([]string{"kinds"}, in.Kind), more...)
 		})

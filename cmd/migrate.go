@@ -55,7 +55,7 @@ func rulesAll(ctx context.Context, service *remote.Store) error {
 	if slices.Contains(about.Grants, wire.Grant{Role: "admin", On: "*/*"}) {
 		return nil
 	}
-	return hint(fmt.Errorf("state migrate: %s is not admin of all stages of the service", about.Account),
+	return cli.Hint(fmt.Errorf("state migrate: %s is not admin of all stages of the service", about.Account),
 		"athanor token create --name NAME --role admin, where the service runs, makes a token that is")
 }
 
@@ -70,7 +70,7 @@ type migratedLine struct {
 
 func (a *app) stateMigrate(c *cli.Context) error {
 	if c.NArg() != 2 {
-		return hint(errors.New("state migrate: from which store to which?"), "athanor state migrate FROM TO; "+storeForms)
+		return cli.Hint(errors.New("state migrate: from which store to which?"), "athanor state migrate FROM TO; "+storeForms)
 	}
 	if err := a.permit(c.Context, grants.Document{}); err != nil {
 		return err
@@ -141,7 +141,7 @@ func (a *app) migrating(ctx context.Context, from, to *project) ([]statestore.St
 		return nil, err
 	}
 	if len(stages) == 0 {
-		return nil, hint(fmt.Errorf("state migrate: %s has no stage", redactURL(from.name)), "athanor stage list --store "+redactURL(from.name)+" lists those that there are")
+		return nil, cli.Hint(fmt.Errorf("state migrate: %s has no stage", redactURL(from.name)), "athanor stage list --store "+redactURL(from.name)+" lists those that there are")
 	}
 	one, err := from.store.ID(ctx)
 	if err != nil {

@@ -17,6 +17,8 @@ import (
 	"time"
 
 	"github.com/athanor-dev/athanor/cmd/cli"
+	"github.com/athanor-dev/athanor/cmd/internal/files"
+	"github.com/athanor-dev/athanor/cmd/internal/untrusted"
 )
 
 const (
@@ -103,7 +105,7 @@ func (a *app) asksForNewer(args []string) bool {
 	return a.program == nil && releaseOf(a.release.Version) != "" &&
 		isTerminal(a.out) && isTerminal(a.err) && !a.asJSON &&
 		os.Getenv(noUpdateVariable) == "" && os.Getenv("CI") == "" &&
-		os.Getenv(untrustedVariable) == "" && !cli.HasSwitch(args, "untrusted")
+		os.Getenv(untrusted.Variable) == "" && !cli.HasSwitch(args, "untrusted")
 }
 
 // updateNotice is the search for a newer release while a command works.
@@ -164,6 +166,6 @@ func (u *updateNotice) end(w io.Writer, now time.Time) {
 	}
 	// A cache that cannot be written costs a request tomorrow; the command has done its work.
 	if text, err := json.Marshal(u.known); err == nil && os.MkdirAll(filepath.Dir(u.file), 0o700) == nil {
-		_ = writeInPlace(u.file, text, 0o600)
+		_ = files.Replace(u.file, text, 0o600)
 	}
 }

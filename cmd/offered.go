@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/athanor-dev/athanor/cmd/cli"
+	"github.com/athanor-dev/athanor/cmd/internal/files"
 	"github.com/athanor-dev/athanor/cmd/internal/grants"
 	"github.com/athanor-dev/athanor/providers/terraform"
 	"github.com/athanor-dev/athanor/reconcile"
@@ -56,9 +57,9 @@ func (a *app) offered(c *cli.Context, args []string) ([]string, error) {
 // offer starts a provider without a stack. One of a registry is installed into the user's cache, unless the lock file of this folder has it.
 func (a *app) offer(c *cli.Context, source string) error {
 	settings := map[string]any{"terraform": source}
-	folder := absolute(".")
+	folder := files.Absolute(".")
 	if strings.HasPrefix(source, ".") || filepath.IsAbs(source) {
-		settings = map[string]any{"terraform": "local/" + strings.TrimPrefix(filepath.Base(source), "terraform-provider-"), "path": absolute(source)}
+		settings = map[string]any{"terraform": "local/" + strings.TrimPrefix(filepath.Base(source), "terraform-provider-"), "path": files.Absolute(source)}
 	} else if locked, err := terraform.IsLocked(folder, source); err != nil {
 		return err
 	} else if !locked {
@@ -66,7 +67,7 @@ func (a *app) offer(c *cli.Context, source string) error {
 			return err
 		}
 	}
-	g, err := a.granting(c, absolute("."), "")
+	g, err := a.granting(c, files.Absolute("."), "")
 	if err != nil {
 		return err
 	}

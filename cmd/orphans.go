@@ -69,7 +69,7 @@ func (a *app) listOrphans(s *session, found *engine.Orphans) error {
 		fmt.Fprintln(a.err, "not looked at:", why)
 	}
 	if len(found.Places) == 0 {
-		return hint(fmt.Errorf("%s: %w", s.stage, errNowhere), "run it in the directory of the program, which names the locations")
+		return cli.Hint(fmt.Errorf("%s: %w", s.stage, errNowhere), "run it in the directory of the program, which names the locations")
 	}
 	if a.asJSON {
 		return nil

@@ -17,7 +17,7 @@ func checkPatterns(c *cli.Context) error {
 	for _, name := range addressPatterns {
 		for _, pattern := range c.StringSlice(name) {
 			if what := notInAddresses(pattern); what != "" {
-				return hint(fmt.Errorf("--%s %s: no address has %s", name, pattern, what),
+				return cli.Hint(fmt.Errorf("--%s %s: no address has %s", name, pattern, what),
 					"* stands for any text within one part of an address, ** for any text; athanor graph lists the addresses")
 			}
 		}
@@ -74,7 +74,7 @@ func (o *choice) unmatched() error {
 	if at < 0 {
 		return nil
 	}
-	return hint(fmt.Errorf("--only %s: no resource matches", o.patterns[at]), "an address as the file has it; * stands for any text")
+	return cli.Hint(fmt.Errorf("--only %s: no resource matches", o.patterns[at]), "an address as the file has it; * stands for any text")
 }
 
 // fits reports whether a text fits a pattern, in which * stands for any text, brackets and dots included.

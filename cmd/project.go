@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/athanor-dev/athanor/cmd/cli"
+	"github.com/athanor-dev/athanor/cmd/internal/untrusted"
 	"github.com/athanor-dev/athanor/cmd/render"
 	"github.com/athanor-dev/athanor/engine"
 	"github.com/athanor-dev/athanor/providers/aws/keyservice"
@@ -161,7 +162,7 @@ func (p *project) engine(
 	place := keySources(ctx, stage, dir)
 	place.Stored = snap.Meta[keeper.RingFact]
 	find := seal.Find
-	if os.Getenv(untrustedVariable) != "" {
+	if os.Getenv(untrusted.Variable) != "" {
 		find = seal.Load // nothing is made for a stranger's stack
 	}
 	key, err := find(place, cmp.Or(snap.KeyID, p.keyID))

@@ -10,6 +10,7 @@ import (
 
 	"github.com/athanor-dev/athanor"
 	"github.com/athanor-dev/athanor/cmd/cli"
+	"github.com/athanor-dev/athanor/cmd/internal/untrusted"
 	"github.com/athanor-dev/athanor/cmd/render"
 	"github.com/athanor-dev/athanor/reconcile"
 	"github.com/athanor-dev/athanor/reconcile/props"
@@ -31,7 +32,7 @@ output password --reveal ./shop`,
 			&cli.BoolFlag{Name: "raw", Usage: "print the output NAME without escaping control characters"},
 			&cli.BoolFlag{Name: "tfvars", Usage: "print all outputs as a variable file of Terraform; secret ones only with --reveal"},
 			cli.StackFlag("read")),
-		Before: reads,
+		Before: untrusted.Reads,
 		Action: a.output,
 	}
 }
@@ -57,7 +58,7 @@ func (a *app) output(c *cli.Context) error {
 	}
 	if !c.Bool("reveal") {
 		if secret[name] {
-			return hint(fmt.Errorf("output %s is secret", name), "--reveal prints it")
+			return cli.Hint(fmt.Errorf("output %s is secret", name), "--reveal prints it")
 		}
 		for n := range secret {
 			values[n] = reconcile.Mask
@@ -69,7 +70,7 @@ func (a *app) output(c *cli.Context) error {
 // printTFVars prints outputs for Terraform. A secret one is left out, and not masked: its mask would be taken for its value.
 func (a *app) printTFVars(values map[string]any, secret map[string]bool, name string, reveal bool) error {
 	if name != "" || a.asJSON {
-		return hint(errors.New("--tfvars prints all outputs, and not in JSON"), "--json alone prints what a file *.tfvars.json holds")
+		return cli.Hint(errors.New("--tfvars prints all outputs, and not in JSON"), "--json alone prints what a file *.tfvars.json holds")
 	}
 	for _, name := range slices.Sorted(maps.Keys(secret)) {
 		if secret[name] && !reveal {
@@ -109,11 +110,11 @@ func noOutput(stage statestore.Stage, values map[string]any, name string) error 
 	near, found := props.Nearest(name, names)
 	switch {
 	case found:
-		return hint(err, "did you mean "+near+"?")
+		return cli.Hint(err, "did you mean "+near+"?")
 	case len(names) > 0:
-		return hint(err, "it has "+strings.Join(names, ", "))
+		return cli.Hint(err, "it has "+strings.Join(names, ", "))
 	}
-	return hint(err, "deploy writes outputs to state")
+	return cli.Hint(err, "deploy writes outputs to state")
 }
 
 func (a *app) stateList(c *cli.Context) error {
@@ -141,7 +142,7 @@ func (a *app) stateList(c *cli.Context) error {
 func (a *app) stateShow(c *cli.Context) error {
 	address := c.Args().First()
 	if address == "" {
-		return hint(errors.New("state show: which address?"), "`athanor state list` lists them")
+		return cli.Hint(errors.New("state show: which address?"), "`athanor state list` lists them")
 	}
 	s, err := a.openExisting(c, 1)
 	if err != nil || s == nil {
@@ -165,7 +166,7 @@ func (a *app) stateShow(c *cli.Context) error {
 	}
 	err = fmt.Errorf("%s: state has no entry %q", s.stage, address)
 	if near, ok := props.Nearest(address, names); ok {
-		return hint(err, "did you mean "+near+"?")
+		return cli.Hint(err, "did you mean "+near+"?")
 	}
-	return hint(err, "`athanor state list` lists what is")
+	return cli.Hint(err, "`athanor state list` lists what is")
 }

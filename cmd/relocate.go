@@ -20,7 +20,7 @@ func (s *session) destination(to string) (stage statestore.Stage, addr string, e
 	stack, name, _ := strings.Cut(where, "/")
 	stage = statestore.Stage{Stack: stack, Name: cmp.Or(name, s.stage.Name)}
 	if stack == "" || addr == "" || stack != stagePart(stack) {
-		return stage, "", hint(fmt.Errorf("%q is not STACK[/STAGE]:ADDRESS", to), "for example site/prod:motd, or site:motd for the same stage of another stack")
+		return stage, "", cli.Hint(fmt.Errorf("%q is not STACK[/STAGE]:ADDRESS", to), "for example site/prod:motd, or site:motd for the same stage of another stack")
 	}
 	return stage, addr, checkStage(stage.Name)
 }
@@ -35,14 +35,14 @@ func (s *session) destinations(renames []engine.Rename) (statestore.Stage, error
 	for i := range renames {
 		r := &renames[i]
 		if !abroad(*r) {
-			return all, hint(fmt.Errorf("state mv: %s stays in %s and others leave it", r.To, s.stage), "move within the stage in a command of its own")
+			return all, cli.Hint(fmt.Errorf("state mv: %s stays in %s and others leave it", r.To, s.stage), "move within the stage in a command of its own")
 		}
 		stage, addr, err := s.destination(r.To)
 		switch {
 		case err != nil:
 			return all, fmt.Errorf("state mv: %w", err)
 		case i > 0 && stage != all:
-			return all, hint(fmt.Errorf("state mv: to %s and to %s", all, stage), "one command moves to one stage")
+			return all, cli.Hint(fmt.Errorf("state mv: to %s and to %s", all, stage), "one command moves to one stage")
 		}
 		all, r.To = stage, addr
 	}
@@ -87,7 +87,7 @@ func (s *session) elsewhere(c *cli.Context, stage statestore.Stage) (*session, e
 	}
 	if !known && len(others) > 0 && !c.Bool("new-stage") {
 		err := fmt.Errorf("stack %s has no stage %s; it has %s", stage.Stack, stage.Name, strings.Join(others, ", "))
-		return nil, hint(err, "--new-stage creates it")
+		return nil, cli.Hint(err, "--new-stage creates it")
 	}
 	if target.engine, err = s.project.engine(c.Context, stage, s.dir, s.app.catalog, c.Bool("accept-older-state")); err != nil {
 		return nil, err

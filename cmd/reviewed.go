@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/athanor-dev/athanor/cmd/cli"
+	"github.com/athanor-dev/athanor/cmd/internal/files"
 	"github.com/athanor-dev/athanor/engine"
 	"github.com/athanor-dev/athanor/reconcile/localfile"
 )
@@ -23,7 +24,7 @@ func reviewedFlag() cli.Flag {
 func (s *session) readReview(c *cli.Context) error {
 	if id := c.String("approved"); id != "" {
 		if c.IsSet("reviewed") || s.saved != nil {
-			return hint(errors.New("--approved: the plan is the approved one"), "leave out --reviewed, and name the program as TARGET")
+			return cli.Hint(errors.New("--approved: the plan is the approved one"), "leave out --reviewed, and name the program as TARGET")
 		}
 		return s.readApproved(c.Context, id)
 	}
@@ -32,11 +33,11 @@ func (s *session) readReview(c *cli.Context) error {
 	case !c.IsSet("reviewed"):
 		return nil
 	case s.saved != nil:
-		return hint(errors.New("--reviewed: a saved plan is applied as it was made"), "name the program as TARGET; it is planned anew and compared with FILE")
+		return cli.Hint(errors.New("--reviewed: a saved plan is applied as it was made"), "name the program as TARGET; it is planned anew and compared with FILE")
 	}
-	data, err := localfile.ReadAtMost(context.WithoutCancel(c.Context), absolute(file), maxInput)
+	data, err := localfile.ReadAtMost(context.WithoutCancel(c.Context), files.Absolute(file), maxInput)
 	if err != nil {
-		return fmt.Errorf("--reviewed %s: %w", file, withoutPath(err))
+		return fmt.Errorf("--reviewed %s: %w", file, files.WithoutPath(err))
 	}
 	if s.reviewed, err = s.parseReview(data); err != nil {
 		return fmt.Errorf("--reviewed %s: %w", file, err)
@@ -48,7 +49,7 @@ func (s *session) readReview(c *cli.Context) error {
 func (s *session) parseReview(data []byte) (*savedPlan, error) {
 	review, err := parsePlan(data)
 	if err == nil && review == nil {
-		err = hint(errors.New("it is no saved plan"), "athanor plan --out FILE writes one")
+		err = cli.Hint(errors.New("it is no saved plan"), "athanor plan --out FILE writes one")
 	}
 	if err == nil {
 		err = review.authentic(s.engine.Key, s.stage)
@@ -68,7 +69,7 @@ func (s *session) asReviewed(p *engine.Plan) error {
 	if len(differences) == 0 {
 		return nil
 	}
-	return hint(fmt.Errorf("%w: the plan does what was not reviewed; nothing was changed: %s", engine.ErrNotApproved, strings.Join(differences, "; ")),
+	return cli.Hint(fmt.Errorf("%w: the plan does what was not reviewed; nothing was changed: %s", engine.ErrNotApproved, strings.Join(differences, "; ")),
 		"athanor plan --out FILE makes a plan to review again")
 }
 

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/athanor-dev/athanor/cmd/cli"
+	"github.com/athanor-dev/athanor/cmd/internal/files"
 	"github.com/athanor-dev/athanor/statestore/seal"
 )
 
@@ -35,10 +36,10 @@ secret rewrap --key-file /media/backup/athanor.key`,
 func (a *app) rewrap(c *cli.Context) error {
 	w := seal.Wrapping{Recipients: c.StringSlice("recipient")}
 	if len(w.Recipients) == 0 && !c.Bool("passphrase") && c.String("key-file") == "" {
-		return hint(errors.New("secret rewrap: for whom?"), "--recipient age1…, --recipient awskms:ARN, --passphrase or --key-file PATH")
+		return cli.Hint(errors.New("secret rewrap: for whom?"), "--recipient age1…, --recipient awskms:ARN, --passphrase or --key-file PATH")
 	}
 	if file := c.String("key-file"); file != "" {
-		w.KeyFile = absolute(file)
+		w.KeyFile = files.Absolute(file)
 	}
 	s, err := a.openRecord(c, 0)
 	if err != nil || s == nil {

@@ -10,6 +10,9 @@ import (
 	"time"
 
 	"github.com/athanor-dev/athanor/cmd/cli"
+	"github.com/athanor-dev/athanor/cmd/internal/files"
+	"github.com/athanor-dev/athanor/cmd/internal/untrusted"
+	"github.com/athanor-dev/athanor/cmd/render"
 	"github.com/athanor-dev/athanor/engine"
 	"github.com/athanor-dev/athanor/engine/state"
 	"github.com/athanor-dev/athanor/providers/random"
@@ -40,7 +43,7 @@ secret rotate --list-exposed --stage prod`,
 			Name:  "list-exposed",
 			Usage: "list the secrets that an older key could open and that have not changed since; rotate nothing",
 		}),
-		Before: readsWith("list-exposed"),
+		Before: untrusted.ReadsWith("list-exposed"),
 		Action: a.secretRotate,
 	}
 }
@@ -156,7 +159,7 @@ func (a *app) savedCopy(ctx context.Context, stage statestore.Stage, file string
 		if err != nil {
 			return err
 		}
-		return writePrivate(file, append(data, '\n'))
+		return files.WritePrivate(file, append(data, '\n'))
 	}
 	return rotate.Copy{Name: file, Snapshot: doc.SealedState(), Save: save}, nil
 }
@@ -164,9 +167,9 @@ func (a *app) savedCopy(ctx context.Context, stage statestore.Stage, file string
 func (a *app) saidRotated(stage statestore.Stage, ring string, line rotateLine) {
 	if line.Run != "" {
 		fmt.Fprintf(a.err, "%s: key %s (number %d) seals %s and %s; check in %s\n", stage, line.Key, line.Number,
-			plural(line.Rows, "entry", "entries"), plural(line.Sealed, "secret", "secrets"), a.place(ring))
+			render.Plural(line.Rows, "entry", "entries"), render.Plural(line.Sealed, "secret", "secrets"), a.place(ring))
 		if line.Copies > 0 {
-			fmt.Fprintf(a.err, "sealed again: %s\n", plural(line.Copies, "saved copy", "saved copies"))
+			fmt.Fprintf(a.err, "sealed again: %s\n", render.Plural(line.Copies, "saved copy", "saved copies"))
 		}
 		for _, part := range line.ScrapsIn {
 			fmt.Fprintf(a.err, "what the old key sealed may still be in %s\n", part)
@@ -192,18 +195,11 @@ func (a *app) saidRotated(stage statestore.Stage, ring string, line rotateLine) 
 func hintRotation(err error) error {
 	switch {
 	case errors.Is(err, rotate.ErrUnreadable):
-		return hint(err, "nothing was changed; athanor state check names what is damaged")
+		return cli.Hint(err, "nothing was changed; athanor state check names what is damaged")
 	case errors.Is(err, seal.ErrWrapping):
-		return hint(err, "bring it, or choose others with athanor secret rewrap")
+		return cli.Hint(err, "bring it, or choose others with athanor secret rewrap")
 	}
 	return err
-}
-
-func plural(n int, one, many string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return fmt.Sprintf("%d %s", n, many)
 }
 
 func (a *app) recipientsCommand() *cli.Command {
@@ -212,7 +208,7 @@ func (a *app) recipientsCommand() *cli.Command {
 		Description: `Reads the wrapped key next to the program, or the one in the store when that is newer. Everybody who could open
 an older key still has what it opened.`,
 		UsageText: "secret recipients --stage prod\nsecret recipients --json",
-		Flags:     stageFlags(), Before: reads, Action: a.secretRecipients,
+		Flags:     stageFlags(), Before: untrusted.Reads, Action: a.secretRecipients,
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 
 	"github.com/athanor-dev/athanor/cmd/cli"
+	"github.com/athanor-dev/athanor/cmd/internal/files"
 	"github.com/athanor-dev/athanor/cmd/internal/grants"
 	"github.com/athanor-dev/athanor/engine"
 	"github.com/athanor-dev/athanor/statestore"
@@ -46,7 +47,7 @@ func (s *session) savePlan(ctx context.Context, file string, p *engine.Plan) err
 	if err != nil {
 		return err
 	}
-	return writePrivate(file, data)
+	return files.WritePrivate(file, data)
 }
 
 // planDocument is the document of a saved plan, authenticated under the key of the stage.
@@ -92,7 +93,7 @@ func savedMAC(key *seal.Key, data []byte) (string, error) {
 func (p *savedPlan) authentic(ring *seal.Key, stage statestore.Stage) error {
 	key := ring.By(p.Key)
 	if key == nil {
-		return hint(fmt.Errorf("the saved plan was made under key %s (number %d), which the ring of %s does not have: its newest is %s (number %d)",
+		return cli.Hint(fmt.Errorf("the saved plan was made under key %s (number %d), which the ring of %s does not have: its newest is %s (number %d)",
 			p.Key, p.Number, stage, ring.ID(), ring.Number()), "plan again with --out: the key was rotated, or is another stage's")
 	}
 	mac, err := savedMAC(key, p.data)
@@ -100,25 +101,7 @@ func (p *savedPlan) authentic(ring *seal.Key, stage statestore.Stage) error {
 		return fmt.Errorf("saved plan: %w", err)
 	}
 	if !hmac.Equal([]byte(mac), []byte(p.MAC)) {
-		return hint(errors.New("the saved plan was changed since it was made"), "plan again with --out")
-	}
-	return nil
-}
-
-// writePrivate writes what --out names, in one step. A file made aside is 0600 from its first byte on, whatever was there
-// before.
-func writePrivate(file string, data []byte) error {
-	aside, err := os.CreateTemp(filepath.Dir(file), ".athanor-out-*")
-	if err != nil {
-		return fmt.Errorf("--out: %w", err)
-	}
-	defer os.Remove(aside.Name())
-	_, err = aside.Write(data)
-	if err = errors.Join(err, aside.Close()); err == nil {
-		err = os.Rename(aside.Name(), file)
-	}
-	if err != nil {
-		return fmt.Errorf("--out: %w", err)
+		return cli.Hint(errors.New("the saved plan was changed since it was made"), "plan again with --out")
 	}
 	return nil
 }
@@ -135,7 +118,7 @@ func parsePlan(data []byte) (*savedPlan, error) {
 		return nil, nil //nolint:nilnil // it is not a saved plan, which is no error
 	}
 	if *probe.Format != savedPlanFormat {
-		return nil, hint(fmt.Errorf("saved plan: format %d; this athanor reads format %d", *probe.Format, savedPlanFormat), "plan again with --out")
+		return nil, cli.Hint(fmt.Errorf("saved plan: format %d; this athanor reads format %d", *probe.Format, savedPlanFormat), "plan again with --out")
 	}
 	p := savedPlan{data: data}
 	err := json.Unmarshal(data, &p)
@@ -154,7 +137,7 @@ func (s *session) adoptPlan(c *cli.Context, src *source, target string) (*source
 	p := src.plan
 	for _, name := range []string{"config", "target", "exclude", "replace", "allow-delete", "adopt", "take-over", "no-observe", "force", "out"} {
 		if c.IsSet(name) {
-			return nil, hint(fmt.Errorf("--%s: a saved plan is applied as it was made", name), "plan again with --"+name)
+			return nil, cli.Hint(fmt.Errorf("--%s: a saved plan is applied as it was made", name), "plan again with --"+name)
 		}
 	}
 	if given := c.String("stage"); given != "" && given != p.Stage {
@@ -164,7 +147,7 @@ func (s *session) adoptPlan(c *cli.Context, src *source, target string) (*source
 	if target == "" && s.app.program == nil {
 		target = programHere(p.Target)
 		if _, err := s.app.source(c.Context, target); errors.Is(err, errNoProgram) {
-			return nil, hint(fmt.Errorf("the program of the saved plan: it was planned in %s, and a plan file does not say which program runs", p.Target),
+			return nil, cli.Hint(fmt.Errorf("the program of the saved plan: it was planned in %s, and a plan file does not say which program runs", p.Target),
 				"athanor deploy "+src.target+" TARGET names it")
 		}
 	}
@@ -210,13 +193,13 @@ func programHere(planned string) string {
 // targetElsewhere is the TARGET that a saved plan of a program takes beside its file, with a blank before it; "" for a program that
 // is found without one.
 func targetElsewhere(planned string) string {
-	if planned == absolute(".") || programHere(planned) != "." {
+	if planned == files.Absolute(".") || programHere(planned) != "." {
 		return ""
 	}
 	if name := filepath.Base(planned); name == "athanor.yaml" || name == "athanor.yml" {
 		planned = filepath.Dir(planned)
 	}
-	if below, err := filepath.Rel(absolute("."), planned); err == nil {
+	if below, err := filepath.Rel(files.Absolute("."), planned); err == nil {
 		planned = below
 	}
 	return " " + planned

@@ -7,6 +7,7 @@ import (
 
 	"github.com/athanor-dev/athanor"
 	"github.com/athanor-dev/athanor/cmd/cli"
+	"github.com/athanor-dev/athanor/cmd/internal/untrusted"
 	"github.com/athanor-dev/athanor/reconcile/props"
 	"github.com/athanor-dev/athanor/statestore/seal"
 )
@@ -23,7 +24,7 @@ can open the key: at first only this machine, or everybody who knows $ATHANOR_PA
 				Name: "list", Usage: "list the sealed secrets of a stage, and where its key is", ArgsUsage: "[TARGET]",
 				Description: "Names only. Whether the key at hand opens them is said too.",
 				UsageText:   "secret list\nsecret list ./shop --stage prod --json",
-				Flags:       stageFlags(), Before: reads, Action: a.secretList,
+				Flags:       stageFlags(), Before: untrusted.Reads, Action: a.secretList,
 			},
 			{
 				Name: "rm", Usage: "remove a sealed secret", ArgsUsage: "NAME [TARGET]",
@@ -95,7 +96,7 @@ func (s *session) unsalted() {
 func (a *app) secretSet(c *cli.Context) error {
 	name := c.Args().First()
 	if name == "" {
-		return hint(errors.New("secret set: which secret?"), "athanor secret set NAME")
+		return cli.Hint(errors.New("secret set: which secret?"), "athanor secret set NAME")
 	}
 	if err := athanor.CheckName(name); err != nil {
 		return fmt.Errorf("secret %s: %w", name, err)
@@ -129,7 +130,7 @@ func (a *app) said(line secretLine, text string) error {
 func (a *app) secretRemove(c *cli.Context) error {
 	name := c.Args().First()
 	if name == "" {
-		return hint(errors.New("secret rm: which secret?"), "`athanor secret list` lists them")
+		return cli.Hint(errors.New("secret rm: which secret?"), "`athanor secret list` lists them")
 	}
 	s, secrets, err := a.openSecrets(c, 1)
 	if err != nil || s == nil {
@@ -139,7 +140,7 @@ func (a *app) secretRemove(c *cli.Context) error {
 	if errors.Is(err, seal.ErrNoSecret) {
 		err = fmt.Errorf("%s has no sealed secret %s", s.stage, name)
 		if near, ok := props.Nearest(name, secrets.Names()); ok {
-			err = hint(err, "did you mean "+near+"?")
+			err = cli.Hint(err, "did you mean "+near+"?")
 		}
 	}
 	if err != nil {

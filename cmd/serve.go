@@ -74,7 +74,7 @@ func (a *app) serve(c *cli.Context) error {
 	a.store = p.store
 	store, ok := p.store.(statestore.Folders)
 	if !ok {
-		return hint(fmt.Errorf("store %s: %w", redactURL(c.String("store")), errNoService), "serve --store postgres://… or bolt:PATH")
+		return cli.Hint(fmt.Errorf("store %s: %w", redactURL(c.String("store")), errNoService), "serve --store postgres://… or bolt:PATH")
 	}
 	config, err := readServeConfig(c.String("config"))
 	if err != nil {
@@ -94,12 +94,12 @@ func (a *app) serve(c *cli.Context) error {
 	}
 	keep := c.Duration("audit-keep")
 	if keep != 0 && keep < service.LeastAuditKept {
-		return hint(fmt.Errorf("--audit-keep %s: less than %s", token.FormatDuration(keep), token.FormatDuration(service.LeastAuditKept)),
+		return cli.Hint(fmt.Errorf("--audit-keep %s: less than %s", token.FormatDuration(keep), token.FormatDuration(service.LeastAuditKept)),
 			"webhooks and exports must have been told of what goes")
 	}
 	approvals := c.Duration("approval-ttl")
 	if approvals < time.Minute || approvals > service.MostApprovalLife {
-		return hint(fmt.Errorf("--approval-ttl %s: an approval is good for 1m to %s", token.FormatDuration(approvals), token.FormatDuration(service.MostApprovalLife)),
+		return cli.Hint(fmt.Errorf("--approval-ttl %s: an approval is good for 1m to %s", token.FormatDuration(approvals), token.FormatDuration(service.MostApprovalLife)),
 			"--approval-ttl 1d is the default")
 	}
 	mount := func(*service.Service) {}
@@ -116,7 +116,7 @@ func (a *app) serve(c *cli.Context) error {
 	}
 	if certificate == nil && len(proxies) == 0 && !onLoopback(listener.Addr()) {
 		_ = listener.Close() // nobody has connected yet
-		return hint(fmt.Errorf("--listen %s: without TLS everybody on the way could read tokens", c.String("listen")),
+		return cli.Hint(fmt.Errorf("--listen %s: without TLS everybody on the way could read tokens", c.String("listen")),
 			"--tls-cert and --tls-key, or --behind-proxy CIDR where a proxy terminates TLS")
 	}
 	if mount, err = a.withMetrics(c, mount); err != nil {
@@ -145,7 +145,7 @@ func (a *app) firstToken(c *cli.Context, tokens *service.Tokens, issuers *servic
 	}
 	where := ""
 	if store := c.String("store"); os.Getenv(cli.StoreVariable) != store {
-		where = " --store " + shellWord(redactURL(store))
+		where = " --store " + render.ShellWord(redactURL(store))
 	}
 	fmt.Fprintln(a.err, "no token of this service is good. One is created on this machine, in another terminal:")
 	fmt.Fprintln(a.err, "next:  athanor token create --name NAME --role admin"+where)
@@ -164,11 +164,11 @@ func notListening(address string, err error) error {
 	case err == nil:
 		return nil
 	case errors.Is(err, syscall.EADDRINUSE):
-		return hint(fmt.Errorf("--listen %s: another program listens there", address), "--listen with another port; port 0 takes a free one")
+		return cli.Hint(fmt.Errorf("--listen %s: another program listens there", address), "--listen with another port; port 0 takes a free one")
 	case errors.Is(err, syscall.EACCES):
-		return hint(fmt.Errorf("--listen %s: permission denied", address), "a port above 1023 needs no rights")
+		return cli.Hint(fmt.Errorf("--listen %s: permission denied", address), "a port above 1023 needs no rights")
 	}
-	return hint(fmt.Errorf("--listen %s: %w", address, err), "--listen HOST:PORT, with an address of this machine; 127.0.0.1:8484 is the loopback, :8484 is every address")
+	return cli.Hint(fmt.Errorf("--listen %s: %w", address, err), "--listen HOST:PORT, with an address of this machine; 127.0.0.1:8484 is the loopback, :8484 is every address")
 }
 
 // withMetrics answers Prometheus at an address of its own, where that is asked for: what it says is not for everybody who
@@ -224,7 +224,7 @@ func (s *serveConfig) webhooks(path, config, secret string) ([]service.Webhook, 
 		from = "--config " + config
 	}
 	if len(all) > 0 && secret == "" {
-		return nil, hint(fmt.Errorf("%s: $%s is empty: nobody could tell a delivery from a forged one", from, webhookSecret),
+		return nil, cli.Hint(fmt.Errorf("%s: $%s is empty: nobody could tell a delivery from a forged one", from, webhookSecret),
 			"set it to random text that receivers know too")
 	}
 	for i := range all {
@@ -367,7 +367,7 @@ func networks(texts []string) ([]*net.IPNet, error) {
 	for _, text := range texts {
 		_, network, err := net.ParseCIDR(text)
 		if err != nil {
-			return nil, hint(fmt.Errorf("--behind-proxy %s: it is no network", text), "--behind-proxy 10.0.0.0/8")
+			return nil, cli.Hint(fmt.Errorf("--behind-proxy %s: it is no network", text), "--behind-proxy 10.0.0.0/8")
 		}
 		all = append(all, network)
 	}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/athanor-dev/athanor/cmd/cli"
+	"github.com/athanor-dev/athanor/cmd/internal/files"
 	"github.com/athanor-dev/athanor/cmd/internal/grants"
 	"github.com/athanor-dev/athanor/cmd/internal/yamlstack"
 	"github.com/athanor-dev/athanor/engine"
@@ -80,7 +81,7 @@ func (a *app) openSession(c *cli.Context) (*session, error) {
 }
 
 func unexpected(argument string) error {
-	return hint(fmt.Errorf("unexpected argument %q", argument), "one TARGET at most; flags may come before or after it")
+	return cli.Hint(fmt.Errorf("unexpected argument %q", argument), "one TARGET at most; flags may come before or after it")
 }
 
 // openProgram is the same for a command whose first names arguments are not the target.
@@ -150,7 +151,7 @@ func (s *session) findDir(c *cli.Context) error {
 	dir, err := s.engine.StackDir(c.Context, s.stage)
 	s.graph.Dir = cmp.Or(dir, s.graph.Dir)
 	if err != nil {
-		return hint(fmt.Errorf("where %s lies: %w", s.stage, err), "name its directory as TARGET: relative paths start there")
+		return cli.Hint(fmt.Errorf("where %s lies: %w", s.stage, err), "name its directory as TARGET: relative paths start there")
 	}
 	if s.app.granted != nil {
 		if s.app.granted, err = s.app.granting(c, s.graph.Dir, s.store); err != nil {
@@ -225,7 +226,7 @@ func (a *app) locate(c *cli.Context, names int) (*session, string, error) {
 			s.stage.Stack, err = yamlstack.Name(src.data)
 		}
 		if err != nil {
-			return nil, "", hint(fmt.Errorf("%s: %w", a.place(src.file()), err), "--stack NAME reads state alone")
+			return nil, "", cli.Hint(fmt.Errorf("%s: %w", a.place(src.file()), err), "--stack NAME reads state alone")
 		}
 	}
 	return s, src.dir, nil
@@ -277,7 +278,7 @@ func (a *app) beginAt(c *cli.Context, targets []string) (*session, *source, erro
 	c.Context = reconcile.WithPrompt(c.Context, a.prompt(c.Context))
 	target := strings.Join(targets, "")
 	if s.stage.Stack != "" {
-		src := &source{dir: directoryOf(target)}
+		src := &source{dir: files.Folder(target)}
 		return s, src, s.confine(c, src)
 	}
 	src, err := a.source(c.Context, target)
@@ -298,9 +299,9 @@ func noEmptyStage(c *cli.Context) error {
 	case c.String("stage") != "":
 		return nil
 	case set && value == "":
-		return hint(errors.New("$ATHANOR_STAGE is set, and empty"), "unset ATHANOR_STAGE works on the default stage")
+		return cli.Hint(errors.New("$ATHANOR_STAGE is set, and empty"), "unset ATHANOR_STAGE works on the default stage")
 	case c.IsSet("stage"):
-		return hint(errors.New("--stage is given, and empty"), "without --stage the default stage is worked on")
+		return cli.Hint(errors.New("--stage is given, and empty"), "without --stage the default stage is worked on")
 	}
 	return nil
 }
@@ -353,19 +354,10 @@ func useProfile(name string) error {
 	return errors.Join(os.Setenv("AWS_PROFILE", name), os.Setenv("CLOUDFLARE_PROFILE", name))
 }
 
-// directoryOf is where a target's record is looked for when its program is not needed.
-func directoryOf(target string) string {
-	path := absolute(target)
-	if info, err := os.Stat(path); err == nil && !info.IsDir() {
-		return filepath.Dir(path)
-	}
-	return path
-}
-
 // absoluteStore makes the path of a store independent of the working directory, for saved plans.
 func absoluteStore(store string) string {
 	if path, ok := strings.CutPrefix(store, "bolt:"); ok && path != "" {
-		return "bolt:" + absolute(path)
+		return "bolt:" + files.Absolute(path)
 	}
 	return store
 }
@@ -379,7 +371,7 @@ func (a *app) place(source string) string {
 	if !filepath.IsAbs(path) {
 		path = filepath.Join(a.dir, path)
 	}
-	if rel, err := filepath.Rel(absolute("."), path); err == nil && filepath.IsLocal(rel) {
+	if rel, err := filepath.Rel(files.Absolute("."), path); err == nil && filepath.IsLocal(rel) {
 		return rel
 	}
 	return path

@@ -12,6 +12,8 @@ import (
 	"regexp"
 	"strings"
 
+	"github.com/athanor-dev/athanor/cmd/cli"
+	"github.com/athanor-dev/athanor/cmd/internal/files"
 	"github.com/athanor-dev/athanor/reconcile/localfile"
 )
 
@@ -66,14 +68,14 @@ func (a *app) source(ctx context.Context, target string) (*source, error) {
 	if target == "" {
 		target = "."
 	}
-	path := absolute(target)
+	path := files.Absolute(target)
 	info, err := os.Stat(path)
 	if err != nil {
 		way := "a directory with athanor.yaml or a Go main package, a file, or -"
 		if !strings.ContainsAny(target, `/\.`) {
 			way += "; a stage is named by --stage " + target
 		}
-		return nil, hint(fmt.Errorf("target %s: %w", target, withoutPath(err)), way)
+		return nil, cli.Hint(fmt.Errorf("target %s: %w", target, files.WithoutPath(err)), way)
 	}
 	switch {
 	case info.IsDir():
@@ -96,7 +98,7 @@ func (s *source) read(ctx context.Context) error {
 	case errors.Is(err, localfile.ErrTooLarge):
 		return fmt.Errorf("target %s: larger than %d MiB", s.target, maxInput>>20)
 	case err != nil:
-		return fmt.Errorf("target %s: %w", s.target, withoutPath(err))
+		return fmt.Errorf("target %s: %w", s.target, files.WithoutPath(err))
 	}
 	s.data = data
 	return tellApart(s)
@@ -104,60 +106,33 @@ func (s *source) read(ctx context.Context) error {
 
 // pipe reads a pipe that the user names as the target.
 func pipe(ctx context.Context, path, target string) (*source, error) {
-	data, err := interruptible(ctx, func() ([]byte, error) { return os.ReadFile(path) })
+	data, err := files.Interruptible(ctx, func() ([]byte, error) { return os.ReadFile(path) })
 	if err != nil {
-		return nil, fmt.Errorf("target %s: %w", target, withoutPath(err))
+		return nil, fmt.Errorf("target %s: %w", target, files.WithoutPath(err))
 	}
 	s := &source{dir: filepath.Dir(path), path: path, data: data}
 	return s, tellApart(s)
 }
 
-// interruptible reads what may never come, until the command is interrupted.
-func interruptible(ctx context.Context, read func() ([]byte, error)) ([]byte, error) {
-	type answer struct {
-		data []byte
-		err  error
-	}
-	done := make(chan answer, 1)
-	go func() {
-		data, err := read()
-		done <- answer{data, err}
-	}()
-	select {
-	case a := <-done:
-		return a.data, a.err
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	}
-}
-
 func (a *app) standardInput(ctx context.Context) (*source, error) {
 	if isTerminal(a.in) {
-		return nil, hint(errors.New("target -: standard input is a terminal"), "athanor graph --json | athanor deploy - --yes")
+		return nil, cli.Hint(errors.New("target -: standard input is a terminal"), "athanor graph --json | athanor deploy - --yes")
 	}
-	data, err := interruptible(ctx, func() ([]byte, error) { return io.ReadAll(io.LimitReader(a.in, maxInput+1)) })
+	data, err := files.Interruptible(ctx, func() ([]byte, error) { return io.ReadAll(io.LimitReader(a.in, maxInput+1)) })
 	if err != nil {
 		return nil, fmt.Errorf("standard input: %w", err)
 	}
 	if len(data) > maxInput {
 		return nil, fmt.Errorf("standard input: more than %d MiB", maxInput>>20)
 	}
-	s := &source{dir: absolute("."), stdin: true, data: data}
+	s := &source{dir: files.Absolute("."), stdin: true, data: data}
 	return s, tellApart(s)
-}
-
-// withoutPath keeps an error from saying the path twice.
-func withoutPath(err error) error {
-	if path, ok := errors.AsType[*fs.PathError](err); ok {
-		return path.Err
-	}
-	return err
 }
 
 // ownSource is that of a stack program: itself, or a plan that it saved.
 func (a *app) ownSource(target string) (*source, error) {
 	own := &source{dir: a.program.Dir, self: true}
-	if target == "" || absolute(target) == a.program.Dir {
+	if target == "" || files.Absolute(target) == a.program.Dir {
 		return own, nil
 	}
 	if info, err := os.Stat(target); err == nil && info.Mode().IsRegular() {
@@ -166,10 +141,10 @@ func (a *app) ownSource(target string) (*source, error) {
 			return nil, err
 		}
 		if plan, err := parsePlan(data); plan != nil || err != nil {
-			return &source{dir: a.program.Dir, path: absolute(target), plan: plan}, err
+			return &source{dir: a.program.Dir, path: files.Absolute(target), plan: plan}, err
 		}
 	}
-	return nil, hint(fmt.Errorf("target %s: this is a stack program, which is its own target", target), "leave TARGET out, or name a plan that it saved")
+	return nil, cli.Hint(fmt.Errorf("target %s: this is a stack program, which is its own target", target), "leave TARGET out, or name a plan that it saved")
 }
 
 var errNoProgram = errors.New("there is neither an athanor.yaml nor a Go main package")
@@ -188,7 +163,7 @@ func directory(ctx context.Context, path, target string) (*source, error) {
 	if isGoMain(ctx, path) {
 		return &source{dir: path, goMain: true}, nil
 	}
-	return nil, hint(fmt.Errorf("target %s: %w", target, errNoProgram), strings.ReplaceAll("athanor init "+target+" writes a first stack", " . ", " "))
+	return nil, cli.Hint(fmt.Errorf("target %s: %w", target, errNoProgram), strings.ReplaceAll("athanor init "+target+" writes a first stack", " . ", " "))
 }
 
 // tellApart tells a graph, a saved plan and YAML apart by what they hold.
@@ -227,11 +202,4 @@ func isGoMain(ctx context.Context, dir string) bool {
 		}
 	}
 	return false
-}
-
-func absolute(path string) string {
-	if abs, err := filepath.Abs(path); err == nil {
-		return abs
-	}
-	return path
 }

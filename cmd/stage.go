@@ -9,7 +9,9 @@ import (
 	"time"
 
 	"github.com/athanor-dev/athanor/cmd/cli"
+	"github.com/athanor-dev/athanor/cmd/internal/files"
 	"github.com/athanor-dev/athanor/cmd/internal/grants"
+	"github.com/athanor-dev/athanor/cmd/internal/untrusted"
 	"github.com/athanor-dev/athanor/cmd/render"
 	"github.com/athanor-dev/athanor/engine"
 	"github.com/athanor-dev/athanor/reconcile/props"
@@ -32,7 +34,7 @@ Status: deployed, running, interrupted, failed, unfinished (an object is half cr
 			UsageText: `stage list                      of the project in this directory
 stage list --stack shop         of one stack
 stage list --json               one object per line`,
-			Flags: stageFlags(&cli.StringFlag{Name: "stack", Usage: "list the stages of stack `NAME` only"}), Before: reads, Action: a.stageList,
+			Flags: stageFlags(&cli.StringFlag{Name: "stack", Usage: "list the stages of stack `NAME` only"}), Before: untrusted.Reads, Action: a.stageList,
 		}},
 	}
 }
@@ -100,9 +102,9 @@ func (a *app) stageList(c *cli.Context) error {
 // openStore opens the state store of the directory that the command names, without a program.
 func (a *app) openStore(c *cli.Context) (*project, error) {
 	if c.NArg() > 1 {
-		return nil, hint(fmt.Errorf("unexpected argument %q", c.Args().Get(1)), "one DIRECTORY at most")
+		return nil, cli.Hint(fmt.Errorf("unexpected argument %q", c.Args().Get(1)), "one DIRECTORY at most")
 	}
-	dir := directoryOf(c.Args().First())
+	dir := files.Folder(c.Args().First())
 	if a.program != nil && c.NArg() == 0 {
 		dir = a.program.Dir
 	}
@@ -222,9 +224,9 @@ func (s *session) existing(c *cli.Context) error {
 	}
 	err = fmt.Errorf("stack %s has no stage %s; it has %s", s.stage.Stack, s.stage.Name, strings.Join(others, ", "))
 	if near, ok := props.Nearest(s.stage.Name, others); ok {
-		err = hint(err, "did you mean --stage "+near+"?")
+		err = cli.Hint(err, "did you mean --stage "+near+"?")
 	}
-	return hint(err, fmt.Sprintf("athanor deploy --stage %s --new-stage creates it", s.stage.Name))
+	return cli.Hint(err, fmt.Sprintf("athanor deploy --stage %s --new-stage creates it", s.stage.Name))
 }
 
 // suggested is the stage that is meant most likely: the one of dev sessions, else the first.
@@ -256,9 +258,9 @@ func (s *session) newStage(c *cli.Context, count int) (typed bool, err error) {
 	if c.Bool("yes") || a.asJSON || !isTerminal(a.in) {
 		err := fmt.Errorf("%w: stage %s of %s is new, beside %s; --yes does not create it", engine.ErrNotApproved, s.stage.Name, s.stage.Stack, strings.Join(others, ", "))
 		if found {
-			err = hint(err, fmt.Sprintf("--stage %s if you meant %s", near, near))
+			err = cli.Hint(err, fmt.Sprintf("--stage %s if you meant %s", near, near))
 		}
-		return false, hint(err, "--new-stage creates "+s.stage.Name)
+		return false, cli.Hint(err, "--new-stage creates "+s.stage.Name)
 	}
 	if count == 0 {
 		return false, nil // it is asked when the plan is known

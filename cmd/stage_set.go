@@ -53,17 +53,17 @@ func (a *app) stageSet(c *cli.Context) error {
 		if into == nil {
 			err := fmt.Errorf("%s=%s: a stage has no such setting", name, value)
 			if near, ok := props.Nearest(name, []string{"approval", "private", "retention"}); ok {
-				err = hint(err, "did you mean "+near+"?")
+				err = cli.Hint(err, "did you mean "+near+"?")
 			}
-			return hint(err, "approval=on|off, private=on|off, retention=DURATION|off")
+			return cli.Hint(err, "approval=on|off, private=on|off, retention=DURATION|off")
 		}
 		if value != "on" && value != "off" {
-			return hint(fmt.Errorf("%s=%s: it is on or off", name, value), "athanor stage set "+name+"=on")
+			return cli.Hint(fmt.Errorf("%s=%s: it is on or off", name, value), "athanor stage set "+name+"=on")
 		}
 		*into = new(value == "on")
 	}
 	if n == 0 {
-		return hint(errors.New("there is nothing to set"), "athanor stage set private=on")
+		return cli.Hint(errors.New("there is nothing to set"), "athanor stage set private=on")
 	}
 	var s *session
 	s, err = a.openProgram(c, n)
@@ -83,7 +83,7 @@ func retention(value string) (string, error) {
 		err = fmt.Errorf("it is less than %s", token.FormatDuration(service.LeastAuditKept))
 	}
 	if err != nil {
-		return "", hint(fmt.Errorf("retention=%s: %w", value, err), "athanor stage set retention=365d")
+		return "", cli.Hint(fmt.Errorf("retention=%s: %w", value, err), "athanor stage set retention=365d")
 	}
 	return kept.String(), nil
 }

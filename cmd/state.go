@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/athanor-dev/athanor/cmd/cli"
+	"github.com/athanor-dev/athanor/cmd/internal/untrusted"
 	"github.com/athanor-dev/athanor/engine"
 )
 
@@ -18,13 +19,13 @@ it takes the lease, shows what it will do and asks. It exits 3 while another run
 				Name: "list", Usage: "list the resources in state", ArgsUsage: "[TARGET]",
 				Description: "One line for each object: address, kind, identity, and its state where that is not \"live\". With --json one\nobject per line, as `state show --json` prints it.",
 				UsageText:   "state list\nstate list --stack shop --stage prod",
-				Flags:       stageFlags(cli.StackFlag("read")), Before: reads, Action: a.stateList,
+				Flags:       stageFlags(cli.StackFlag("read")), Before: untrusted.Reads, Action: a.stateList,
 			},
 			{
 				Name: "show", Usage: "show the state of one resource", ArgsUsage: "ADDRESS [TARGET]",
 				Description: "Its generations with their attributes, the props as last applied, and the resources it needs. Secrets are masked.",
 				UsageText:   "state show queue\nstate show password --reveal --json",
-				Flags:       stageFlags(cli.RevealFlag(), cli.StackFlag("read")), Before: reads, Action: a.stateShow,
+				Flags:       stageFlags(cli.RevealFlag(), cli.StackFlag("read")), Before: untrusted.Reads, Action: a.stateShow,
 			},
 			a.stateMoveCommand(), a.stateRemoveCommand(), a.stateExportCommand(), a.stateImportCommand(), a.stateHistoryCommand(), a.stateRestoreCommand(),
 			a.stateMigrateCommand(), a.stateCheckCommand(),
@@ -79,7 +80,7 @@ state rm broken                     also one that cannot be read`,
 func (a *app) stateMove(c *cli.Context) error {
 	names := c.NArg() / 2 * 2
 	if names == 0 {
-		return hint(errors.New("state mv: from which address to which?"), "athanor state mv OLD NEW, or OLD STACK[/STAGE]:NEW; `athanor state list` lists addresses")
+		return cli.Hint(errors.New("state mv: from which address to which?"), "athanor state mv OLD NEW, or OLD STACK[/STAGE]:NEW; `athanor state list` lists addresses")
 	}
 	s, err := a.openState(c, names, "Move these in")
 	if err != nil || s == nil {
@@ -105,13 +106,13 @@ func (a *app) halfMoved(err error, next string) error {
 	if _, half := errors.AsType[*engine.HalfMovedError](err); !half {
 		return err
 	}
-	a.report(hint(err, next))
+	a.report(cli.Hint(err, next))
 	return cli.Exit(cli.ExitInterrupted)
 }
 
 func (a *app) stateRemove(c *cli.Context) error {
 	if c.NArg() == 0 {
-		return hint(errors.New("state rm: which addresses?"), "`athanor state list` lists them")
+		return cli.Hint(errors.New("state rm: which addresses?"), "`athanor state list` lists them")
 	}
 	s, err := a.openState(c, c.NArg(), "Remove these from the state of, and delete nothing in")
 	if err != nil || s == nil {

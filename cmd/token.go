@@ -84,7 +84,7 @@ func (a *app) tokens(c *cli.Context) (tokenRoom, error) {
 func (a *app) tokenCreate(c *cli.Context) error {
 	for _, name := range []string{"name", "role"} {
 		if c.String(name) == "" {
-			return hint(fmt.Errorf("token create: --%s is missing", name), "athanor token create --name ci --role deployer")
+			return cli.Hint(fmt.Errorf("token create: --%s is missing", name), "athanor token create --name ci --role deployer")
 		}
 	}
 	patterns := c.StringSlice("on")
@@ -145,7 +145,7 @@ func (a *app) tokenList(c *cli.Context) error {
 func (a *app) tokenRevoke(c *cli.Context) error {
 	id := c.Args().First()
 	if id == "" {
-		return hint(errors.New("token revoke: which one?"), "`athanor token list` lists them")
+		return cli.Hint(errors.New("token revoke: which one?"), "`athanor token list` lists them")
 	}
 	tokens, err := a.tokens(c)
 	if err != nil {
@@ -153,7 +153,7 @@ func (a *app) tokenRevoke(c *cli.Context) error {
 	}
 	if err := tokens.Revoke(c.Context, wire.Author{Account: userName()}, id); err != nil {
 		if errors.Is(err, service.ErrNoToken) {
-			return hint(fmt.Errorf("%s: %w", id, err), "`athanor token list` lists them")
+			return cli.Hint(fmt.Errorf("%s: %w", id, err), "`athanor token list` lists them")
 		}
 		return err
 	}

@@ -9,7 +9,9 @@ import (
 	"os"
 
 	"github.com/athanor-dev/athanor/cmd/cli"
+	"github.com/athanor-dev/athanor/cmd/internal/files"
 	"github.com/athanor-dev/athanor/cmd/internal/grants"
+	"github.com/athanor-dev/athanor/cmd/internal/untrusted"
 	"github.com/athanor-dev/athanor/cmd/render"
 	"github.com/athanor-dev/athanor/engine"
 )
@@ -23,7 +25,7 @@ clear, and can be imported under another key. Rows that cannot be read are in it
 		UsageText: `state export --out prod.json --stage prod
 state export | jq -r '.rows[].address'
 state export --reveal --out open.json      secrets in clear`,
-		Flags: stageFlags(cli.RevealFlag(), cli.StackFlag("read"), cli.OutFlag("write to `FILE`, readable by its owner only")), Before: reads, Action: a.stateExport,
+		Flags: stageFlags(cli.RevealFlag(), cli.StackFlag("read"), cli.OutFlag("write to `FILE`, readable by its owner only")), Before: untrusted.Reads, Action: a.stateExport,
 	}
 }
 
@@ -66,7 +68,7 @@ func (a *app) stateExport(c *cli.Context) error {
 		_, err := a.out.Write(render.SafeJSON(data))
 		return err
 	}
-	if err := writePrivate(file, data); err != nil {
+	if err := files.WritePrivate(file, data); err != nil {
 		return err
 	}
 	fmt.Fprintf(a.err, "saved: %d rows of %s at serial %d\n", len(doc.Rows), s.stage, doc.From.Serial)
@@ -76,7 +78,7 @@ func (a *app) stateExport(c *cli.Context) error {
 func (a *app) stateImport(c *cli.Context) error {
 	file := c.Args().First()
 	if file == "" {
-		return hint(errors.New("state import: which file?"), "athanor state import FILE, or - for standard input")
+		return cli.Hint(errors.New("state import: which file?"), "athanor state import FILE, or - for standard input")
 	}
 	data, err := a.readDocument(c.Context, file)
 	if err != nil {
@@ -99,7 +101,7 @@ func (a *app) stateImport(c *cli.Context) error {
 }
 
 func (a *app) readDocument(ctx context.Context, file string) ([]byte, error) {
-	return interruptible(ctx, func() ([]byte, error) {
+	return files.Interruptible(ctx, func() ([]byte, error) {
 		if file == "-" {
 			return io.ReadAll(a.in)
 		}

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/athanor-dev/athanor/cmd/cli"
+	"github.com/athanor-dev/athanor/cmd/internal/files"
+	"github.com/athanor-dev/athanor/cmd/render"
 	"github.com/athanor-dev/athanor/engine"
 	"github.com/athanor-dev/athanor/engine/state"
 	"github.com/athanor-dev/athanor/reconcile/tree"
@@ -179,7 +181,7 @@ func (a *app) approveReap(c *cli.Context, over []*session) error {
 	for _, s := range over {
 		fmt.Fprintf(a.err, "%s is over since %s\n", s.stage, s.expires.UTC().Format(time.DateTime))
 	}
-	return a.ask(c.Context, fmt.Sprintf("Delete %s?", plural(len(over), "stage", "stages")))
+	return a.ask(c.Context, fmt.Sprintf("Delete %s?", render.Plural(len(over), "stage", "stages")))
 }
 
 // reaped prints what became of a stage.
@@ -210,7 +212,7 @@ func (a *app) overdue(c *cli.Context, p *project, stage statestore.Stage) (*sess
 	s := &session{
 		app: a, stage: stage, store: absoluteStore(c.String("store")), began: time.Now(), command: "reap", options: cli.PlanOptions(c),
 	}
-	dir := directoryOf(c.Args().First())
+	dir := files.Folder(c.Args().First())
 	if a.program != nil && c.NArg() == 0 {
 		dir = a.program.Dir
 	}

@@ -12,6 +12,8 @@ import (
 
 	"golang.org/x/term"
 
+	"github.com/athanor-dev/athanor/cmd/cli"
+	"github.com/athanor-dev/athanor/cmd/internal/files"
 	"github.com/athanor-dev/athanor/reconcile"
 )
 
@@ -27,7 +29,7 @@ func (a *app) readSecret(ctx context.Context, what string, prompts ...string) (s
 		data, err = a.typed(ctx, prompts)
 	} else {
 		var all []byte
-		all, err = interruptible(ctx, func() ([]byte, error) { return io.ReadAll(io.LimitReader(a.in, longestSecret+1)) })
+		all, err = files.Interruptible(ctx, func() ([]byte, error) { return io.ReadAll(io.LimitReader(a.in, longestSecret+1)) })
 		data = string(all)
 	}
 	if err != nil {
@@ -36,11 +38,11 @@ func (a *app) readSecret(ctx context.Context, what string, prompts ...string) (s
 	value := strings.TrimSuffix(strings.TrimSuffix(data, "\n"), "\r")
 	switch {
 	case value == "":
-		return "", hint(fmt.Errorf("the %s is empty; nothing was changed", what), "it is typed at the prompt, or read from standard input")
+		return "", cli.Hint(fmt.Errorf("the %s is empty; nothing was changed", what), "it is typed at the prompt, or read from standard input")
 	case len(data) > longestSecret:
 		return "", fmt.Errorf("the %s is longer than %d KiB", what, longestSecret>>10)
 	case !utf8.ValidString(value):
-		return "", hint(fmt.Errorf("the %s is no UTF-8 text", what), "base64 makes text of bytes")
+		return "", cli.Hint(fmt.Errorf("the %s is no UTF-8 text", what), "base64 makes text of bytes")
 	}
 	return value, nil
 }

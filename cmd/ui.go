@@ -11,6 +11,7 @@ import (
 	"sync"
 
 	"github.com/athanor-dev/athanor/cmd/cli"
+	"github.com/athanor-dev/athanor/cmd/internal/files"
 	"github.com/athanor-dev/athanor/cmd/render"
 	"github.com/athanor-dev/athanor/engine"
 	"github.com/athanor-dev/athanor/reconcile"
@@ -59,10 +60,10 @@ func (a *app) ui(c *cli.Context) error {
 	}
 	if !onLoopback(listener.Addr()) {
 		_ = listener.Close() // nobody has connected yet
-		return hint(fmt.Errorf("--listen %s: the pages are for this machine alone", c.String("listen")), "athanor serve shows them to a team")
+		return cli.Hint(fmt.Errorf("--listen %s: the pages are for this machine alone", c.String("listen")), "athanor serve shows them to a team")
 	}
 	door := webpage.NewDoor(listener.Addr(), userName())
-	local := &localPages{app: a, project: p, dir: directoryOf(c.Args().First()), engines: map[statestore.Stage]*engine.Engine{}}
+	local := &localPages{app: a, project: p, dir: files.Folder(c.Args().First()), engines: map[statestore.Stage]*engine.Engine{}}
 	cancel := local.cancel
 	if !c.Bool("allow-write") {
 		cancel = nil
@@ -224,7 +225,7 @@ func (l *localPages) places(ctx context.Context, c *cli.Context, stage statestor
 func planIn(file string) (*savedPlan, error) {
 	data, err := os.ReadFile(file)
 	if err != nil {
-		return nil, fmt.Errorf("--plan %s: %w", file, withoutPath(err))
+		return nil, fmt.Errorf("--plan %s: %w", file, files.WithoutPath(err))
 	}
 	saved, err := parsePlan(data)
 	switch {

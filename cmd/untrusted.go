@@ -3,7 +3,6 @@ package cmd
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"maps"
 	"os"
@@ -14,6 +13,7 @@ import (
 
 	"github.com/athanor-dev/athanor/cmd/cli"
 	"github.com/athanor-dev/athanor/cmd/internal/grants"
+	"github.com/athanor-dev/athanor/cmd/internal/untrusted"
 	"github.com/athanor-dev/athanor/cmd/render"
 	"github.com/athanor-dev/athanor/engine"
 	"github.com/athanor-dev/athanor/reconcile"
@@ -23,56 +23,16 @@ import (
 	"github.com/athanor-dev/athanor/statestore/seal"
 )
 
-// untrustedVariable makes every plan untrusted. Providers read it too: they start no program to get credentials.
-const untrustedVariable = "ATHANOR_UNTRUSTED"
-
-// untrusted reports whether the stack at hand is a stranger's.
-func untrusted(c *cli.Context) bool { return c.Bool("untrusted") || os.Getenv(untrustedVariable) != "" }
-
 // trustedOnly refuses a program where stacks are a stranger's.
 func trustedOnly(c *cli.Context, src *source) error {
-	if !untrusted(c) {
+	if !untrusted.Is(c) {
 		return nil
 	}
 	if src.self || src.goMain {
-		return hint(errors.New("the stack is a program in Go, and --untrusted builds and runs none"),
+		return cli.Hint(errors.New("the stack is a program in Go, and --untrusted builds and runs none"),
 			"plan it where it may do what you can; a stack in YAML is data")
 	}
-	return os.Setenv(untrustedVariable, "1")
-}
-
-// strangersOnlyRead refuses a command where stacks are a stranger's. It guards each command that does not say itself, by
-// its Before, that it may run there.
-func strangersOnlyRead(c *cli.Context) error {
-	if !untrusted(c) {
-		return nil
-	}
-	return hint(fmt.Errorf("$%s is set, and %s may change something or read a secret", untrustedVariable, c.Command.Name),
-		"athanor plan --untrusted")
-}
-
-// reads is the Before of a command that changes nothing (no resource, state, key, lease or permission), reads no secret
-// of a stack and starts no program, so that it may run on a stranger's stack.
-func reads(*cli.Context) error { return nil }
-
-// readsWith is the Before of a command of which that is true when it is given a flag.
-func readsWith(flag string) cli.BeforeFunc {
-	return func(c *cli.Context) error {
-		if c.Bool(flag) {
-			return nil
-		}
-		return strangersOnlyRead(c)
-	}
-}
-
-// readsWithout is the Before of a command of which that is true unless it is given a flag.
-func readsWithout(flag string) cli.BeforeFunc {
-	return func(c *cli.Context) error {
-		if c.Bool(flag) {
-			return strangersOnlyRead(c)
-		}
-		return nil
-	}
+	return os.Setenv(untrusted.Variable, "1")
 }
 
 // planUntrusted plans a stranger's stack: no secret is read, no program is built or run, and what could not be observed

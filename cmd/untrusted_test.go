@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/athanor-dev/athanor/cmd/cli"
+	"github.com/athanor-dev/athanor/cmd/internal/untrusted"
 	"github.com/athanor-dev/athanor/providers"
 	"github.com/athanor-dev/athanor/reconcile"
 )
@@ -16,7 +17,7 @@ import (
 // TestStrangersOnlyRead holds every command there is against the list of those that run on a stranger's stack: one that
 // is added is refused there until it says itself that it only reads, and until it is in this list.
 func TestStrangersOnlyRead(t *testing.T) {
-	t.Setenv(untrustedVariable, "1")
+	t.Setenv(untrusted.Variable, "1")
 	runs := []string{
 		"completion", "config get", "config list", "events", "generate", "graph", "history", "kinds", "output", "plan", "schema", "secret list", "secret recipients",
 		"stage list", "state check", "state export", "state history", "state list", "state show", "version",
@@ -34,9 +35,9 @@ func TestStrangersOnlyRead(t *testing.T) {
 		everyCommand(commands, "", func(_ string, c *cli.Command) {
 			c.Action = func(*cli.Context) error { ran = true; return nil }
 		})
-		app := cli.App{Name: "athanor", Reader: a.in, Writer: new(bytes.Buffer), Commands: commands, Guard: strangersOnlyRead}
+		app := cli.App{Name: "athanor", Reader: a.in, Writer: new(bytes.Buffer), Commands: commands, Guard: untrusted.OnlyRead}
 		err := app.Run(t.Context(), append([]string{"athanor"}, strings.Fields(line)...))
-		if ran == (err != nil) || err != nil && !strings.Contains(err.Error(), untrustedVariable) {
+		if ran == (err != nil) || err != nil && !strings.Contains(err.Error(), untrusted.Variable) {
 			t.Fatalf("%s: ran %t, %v", line, ran, err)
 		}
 		return !ran

@@ -7,6 +7,8 @@ import (
 	"runtime/debug"
 
 	"github.com/athanor-dev/athanor/cmd/cli"
+	"github.com/athanor-dev/athanor/cmd/internal/files"
+	"github.com/athanor-dev/athanor/cmd/internal/untrusted"
 )
 
 func (a *app) versionCommand() *cli.Command {
@@ -22,7 +24,7 @@ A release on a terminal asks for that file once a day and says when there is a n
 		Flags: []cli.Flag{
 			&cli.BoolFlag{Name: "check", Usage: "look for a newer release, and compare with what the Go program in DIRECTORY is built with"}, cli.JSONFlag(),
 		},
-		Before: reads,
+		Before: untrusted.Reads,
 		Action: a.printVersion,
 	}
 }
@@ -31,14 +33,14 @@ func (a *app) printVersion(c *cli.Context) error {
 	commit, date := a.builtOf()
 	line := versionLine{Version: a.versionText(), Commit: commit, Date: date, Kinds: len(a.catalog.Types())}
 	if c.NArg() > 1 || c.NArg() > 0 && !c.Bool("check") {
-		return hint(fmt.Errorf("unexpected argument %q", c.Args().Get(c.NArg()-1)), "athanor version --check DIRECTORY")
+		return cli.Hint(fmt.Errorf("unexpected argument %q", c.Args().Get(c.NArg()-1)), "athanor version --check DIRECTORY")
 	}
 	if c.Bool("check") {
 		var err error
-		if line.Module, err = usedBy(absolute(c.Args().First())); err != nil {
+		if line.Module, err = usedBy(files.Absolute(c.Args().First())); err != nil {
 			return err
 		}
-		if os.Getenv(noUpdateVariable) == "" && !untrusted(c) {
+		if os.Getenv(noUpdateVariable) == "" && !untrusted.Is(c) {
 			if line.Newest, err = newestRelease(c.Context); err != nil {
 				a.warn("the newest release is not known: %v", err)
 			}

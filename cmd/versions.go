@@ -7,6 +7,7 @@ import (
 	"maps"
 
 	"github.com/athanor-dev/athanor/cmd/cli"
+	"github.com/athanor-dev/athanor/cmd/internal/untrusted"
 	"github.com/athanor-dev/athanor/cmd/render"
 	"github.com/athanor-dev/athanor/engine"
 	"github.com/athanor-dev/athanor/statestore"
@@ -21,7 +22,7 @@ or fewer of a stage whose runs change much; `+"`secret rotate`"+` gives them up,
 		UsageText: `state history --stage prod
 state restore --serial 17 --stage prod        make one the newest`,
 		Flags:  stageFlags(cli.StackFlag("read")),
-		Before: reads, Action: a.stateHistory,
+		Before: untrusted.Reads, Action: a.stateHistory,
 	}
 }
 
@@ -84,7 +85,7 @@ func (a *app) stateHistory(c *cli.Context) error {
 
 func (a *app) stateRestore(c *cli.Context) error {
 	if !c.IsSet("serial") {
-		return hint(errors.New("state restore: which version?"), "--serial N; `athanor state history` lists them")
+		return cli.Hint(errors.New("state restore: which version?"), "--serial N; `athanor state history` lists them")
 	}
 	s, err := a.openState(c, 0, "Replace the state by an earlier version in")
 	if err != nil || s == nil {
@@ -101,7 +102,7 @@ func (a *app) stateRestore(c *cli.Context) error {
 	serial := c.Uint64("serial")
 	snap, err := store.LoadVersion(c.Context, s.stage, serial)
 	if errors.Is(err, statestore.ErrNoVersion) {
-		return hint(err, "`athanor state history` lists the versions that are kept")
+		return cli.Hint(err, "`athanor state history` lists the versions that are kept")
 	}
 	if err != nil {
 		return err
