@@ -12,6 +12,7 @@ import (
 	"github.com/athanor-dev/athanor/adopt/from/gocode"
 	"github.com/athanor-dev/athanor/cmd/cli"
 	"github.com/athanor-dev/athanor/cmd/internal/files"
+	"github.com/athanor-dev/athanor/cmd/internal/gomodule"
 	"github.com/athanor-dev/athanor/cmd/render"
 )
 
@@ -47,24 +48,24 @@ func (a *app) writeStack(folder, name, stack string, text []byte, l language) (f
 		return "", err
 	}
 	file = filepath.Join(folder, name)
-	var module *goModule
+	var module *gomodule.Module
 	if l.isGo {
-		if module, err = a.moduleOf(files.Absolute(folder), stack, l.checkout); err != nil {
+		if module, err = gomodule.For(files.Absolute(folder), stack, l.checkout, a.release.Text()); err != nil {
 			return "", err
 		}
 	}
 	if err := files.WriteNew(file, text); err != nil || module == nil {
 		return file, err
 	}
-	for _, extra := range slices.Sorted(maps.Keys(module.files)) {
-		if err := files.WriteNew(filepath.Join(folder, extra), []byte(module.files[extra])); err != nil {
+	for _, extra := range slices.Sorted(maps.Keys(module.Files)) {
+		if err := files.WriteNew(filepath.Join(folder, extra), []byte(module.Files[extra])); err != nil {
 			return file, err
 		}
 	}
-	for _, note := range module.notes {
+	for _, note := range module.Notes {
 		fmt.Fprintln(a.err, note)
 	}
-	for _, command := range module.commands {
+	for _, command := range module.Commands {
 		fmt.Fprintf(a.err, "next: (cd %s && %s)\n", render.ShellWord(folder), command)
 	}
 	return file, nil

@@ -15,6 +15,7 @@ import (
 	"github.com/athanor-dev/athanor/adopt/from"
 	"github.com/athanor-dev/athanor/adopt/from/gocode"
 	"github.com/athanor-dev/athanor/cmd/internal/files"
+	"github.com/athanor-dev/athanor/cmd/internal/gomodule"
 	"github.com/athanor-dev/athanor/cmd/internal/yamlstack"
 	"github.com/athanor-dev/athanor/engine"
 	"github.com/athanor-dev/athanor/providers"
@@ -85,14 +86,14 @@ func TestAdoptedPrograms(t *testing.T) {
 		text := strings.Replace(string(code), "package main", "package "+name, 1)
 		text = strings.Replace(text, "func main()", "func Main()", 1)
 		put(name+"/"+name+".go", text+"\nfunc Declare(s *athanor.Stack) error { return declare(s) }\n")
-		fmt.Fprintf(&imports, "%q\n", modulePath()+"/adopted/"+name)
+		fmt.Fprintf(&imports, "%q\n", gomodule.ModulePath()+"/adopted/"+name)
 		fmt.Fprintf(&calls, "show(%q, %q, %s.Declare)\n", name, s.Name, name)
 	}
 	put("main.go", `package main
 import (
 "encoding/json"
 "os"
-"`+modulePath()+`"
+"`+gomodule.ModulePath()+`"
 `+imports.String()+`)
 func show(name, stack string, declare athanor.Program) {
 	line := map[string]string{"name": name}

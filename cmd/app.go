@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/athanor-dev/athanor/cmd/cli"
+	"github.com/athanor-dev/athanor/cmd/internal/release"
 	"github.com/athanor-dev/athanor/cmd/internal/untrusted"
 	"github.com/athanor-dev/athanor/cmd/render"
 	"github.com/athanor-dev/athanor/cmd/stackprogram"
@@ -29,7 +30,7 @@ type app struct {
 	in      io.Reader
 	out     io.Writer
 	err     io.Writer
-	release Release
+	release release.Release
 
 	// asJSON and noColor are known before the flags are parsed, so that errors in the flags obey them.
 	asJSON, noColor, detailed bool
@@ -73,7 +74,7 @@ func (a *app) run(ctx context.Context, args []string) int {
 		Reader: a.in, Writer: a.out, Commands: a.commands(), Guard: untrusted.OnlyRead, Meant: a.meant(), Complete: a.completed,
 		Help: func(w io.Writer, text string) { a.style(w).Help(w, text) },
 	}
-	notice := a.lookForNewer(ctx, args)
+	notice := a.release.LookForNewer(ctx, args, a.program == nil && !a.asJSON && isTerminal(a.out) && isTerminal(a.err))
 	err := line.Run(ctx, args)
 	if ending := a.endChildren(); err == nil {
 		err = ending
@@ -87,7 +88,7 @@ func (a *app) run(ctx context.Context, args []string) int {
 		err = errInterrupted
 	}
 	code := a.exitCode(err)
-	notice.end(a.err, time.Now())
+	notice.End(a.err, time.Now())
 	return code
 }
 

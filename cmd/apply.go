@@ -80,7 +80,7 @@ func (s *session) apply(c *cli.Context, p *engine.Plan) error {
 func (s *session) traced(c *cli.Context) (ended func(*engine.Result, error)) {
 	a := s.app
 	trace, err := traces.Begin(os.Getenv, traces.About{
-		Version: a.versionText(), Stack: s.stage.Stack, Stage: s.stage.Name, Command: cmp.Or(s.command, c.Command.Name),
+		Version: a.release.Text(), Stack: s.stage.Stack, Stage: s.stage.Name, Command: cmp.Or(s.command, c.Command.Name),
 	})
 	if err != nil {
 		a.warn("no trace is sent: %v", err)

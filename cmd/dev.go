@@ -137,7 +137,7 @@ func (d *dev) open(ctx context.Context, g *engine.Graph) (*engine.Engine, error)
 		return nil, err
 	}
 	d.lines = d.app.newLines(d.app.err, false)
-	d.traces.about = traces.About{Version: d.app.versionText(), Stack: s.stage.Stack, Stage: s.stage.Name, Command: devName}
+	d.traces.about = traces.About{Version: d.app.release.Text(), Stack: s.stage.Stack, Stage: s.stage.Name, Command: devName}
 	d.traces.warn = func(text string) { d.screen.apart(func() { d.app.warn("%s", text) }) }
 	s.engine.Warm, s.engine.Events, s.engine.Dev = engine.NewWarm(), d.event, s.project.newDev(d.lines)
 	return s.engine, nil

@@ -16,6 +16,7 @@ import (
 
 	"github.com/athanor-dev/athanor/cmd/cli"
 	"github.com/athanor-dev/athanor/cmd/internal/files"
+	"github.com/athanor-dev/athanor/cmd/internal/gomodule"
 	"github.com/athanor-dev/athanor/cmd/internal/yamlstack"
 	"github.com/athanor-dev/athanor/cmd/render"
 	"github.com/athanor-dev/athanor/engine"
@@ -67,7 +68,7 @@ func (a *app) doctor(c *cli.Context) error {
 			a.showCheck(k)
 		}
 	}
-	show(check{"athanor", checkOK, a.versionText(), nil})
+	show(check{"athanor", checkOK, a.release.Text(), nil})
 	s, src, err := a.begin(c, 0)
 	if errors.Is(err, errNoProgram) {
 		show(toolchain("go", false, "version"), toolchain("node", false, "--version"))
@@ -79,7 +80,7 @@ func (a *app) doctor(c *cli.Context) error {
 		return err
 	}
 	if src.goMain || src.self {
-		used, err := usedBy(src.dir)
+		used, err := gomodule.UsedBy(src.dir)
 		if err != nil {
 			return err
 		}

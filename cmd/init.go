@@ -17,6 +17,7 @@ import (
 	"github.com/athanor-dev/athanor"
 	"github.com/athanor-dev/athanor/cmd/cli"
 	"github.com/athanor-dev/athanor/cmd/internal/files"
+	"github.com/athanor-dev/athanor/cmd/internal/gomodule"
 	"github.com/athanor-dev/athanor/cmd/internal/template"
 	"github.com/athanor-dev/athanor/cmd/internal/yamlstack"
 	"github.com/athanor-dev/athanor/cmd/render"
@@ -76,10 +77,10 @@ func (a *app) initialize(c *cli.Context) error {
 		return err
 	}
 	files[ignoreFile] = ownFolder + "/\n" + files[ignoreFile]
-	var module *goModule
+	var module *gomodule.Module
 	if c.Bool("go") {
-		if module, err = a.moduleOf(dir, name, c.String("module")); err == nil {
-			maps.Copy(files, module.files)
+		if module, err = gomodule.For(dir, name, c.String("module"), a.release.Text()); err == nil {
+			maps.Copy(files, module.Files)
 		}
 	} else {
 		files[schemaFile], err = a.schemaText()
@@ -105,7 +106,7 @@ const (
 )
 
 // nextAfterInit prints the commands that deploy what was written, as they can be typed in the directory at hand.
-func (a *app) nextAfterInit(t template.Template, given string, module *goModule) {
+func (a *app) nextAfterInit(t template.Template, given string, module *gomodule.Module) {
 	target := ""
 	if given != "" && filepath.Clean(given) != "." {
 		if strings.HasPrefix(given, "-") {
@@ -114,10 +115,10 @@ func (a *app) nextAfterInit(t template.Template, given string, module *goModule)
 		target = " " + render.ShellWord(given)
 	}
 	if module != nil {
-		for _, note := range module.notes {
+		for _, note := range module.Notes {
 			fmt.Fprintln(a.err, note)
 		}
-		for _, command := range module.commands {
+		for _, command := range module.Commands {
 			if target != "" {
 				command = "(cd" + target + " && " + command + ")"
 			}

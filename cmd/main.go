@@ -19,6 +19,7 @@ import (
 	"github.com/athanor-dev/athanor/cmd/cli"
 	"github.com/athanor-dev/athanor/cmd/internal/files"
 	"github.com/athanor-dev/athanor/cmd/internal/grants"
+	"github.com/athanor-dev/athanor/cmd/internal/release"
 	"github.com/athanor-dev/athanor/cmd/internal/yamlstack"
 	"github.com/athanor-dev/athanor/cmd/render"
 	"github.com/athanor-dev/athanor/cmd/stackprogram"
@@ -69,12 +70,8 @@ func Main(stack athanor.Program, options ...Option) {
 	os.Exit(execute(p, Release{}))
 }
 
-// Release is what a release binary knows of itself. Each is empty in a build that is no release.
-type Release struct {
-	Version string // v1.2.3
-	Commit  string
-	Date    string // of the commit
-}
+// Release is what a release binary knows of itself.
+type Release = release.Release
 
 // Ready runs the ready-made binary and does not return.
 func Ready(r Release) { os.Exit(execute(nil, r)) }

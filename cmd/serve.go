@@ -126,7 +126,7 @@ func (a *app) serve(c *cli.Context) error {
 	a.interrupts.lasting()
 	a.firstToken(c, service.NewTokens(store, time.Now), issuers)
 	return a.serveOn(c.Context, listener, certificate, store, service.Settings{
-		Version: a.versionText(), Rate: config.Limits.Rate, Burst: config.Limits.Burst, Streams: config.Limits.Streams, Proxies: proxies, OIDC: issuers, Webhooks: hooks, AuditKeys: keys, AuditKeep: keep, ApprovalLife: approvals,
+		Version: a.release.Text(), Rate: config.Limits.Rate, Burst: config.Limits.Burst, Streams: config.Limits.Streams, Proxies: proxies, OIDC: issuers, Webhooks: hooks, AuditKeys: keys, AuditKeep: keep, ApprovalLife: approvals,
 		Log: func(method, path string, err error) { a.warn("%s %s: %v", method, path, err) }, Plainly: render.Plainly,
 	}, mount)
 }

@@ -69,7 +69,7 @@ func (a *app) ui(c *cli.Context) error {
 		cancel = nil
 	}
 	pages := webpage.New(context.WithoutCancel(c.Context), webpage.Settings{
-		Store: p.store, StoreName: redactURL(p.name), Version: a.versionText(), Admit: door.Admit, Open: local.open, HoldsData: a.holdsData,
+		Store: p.store, StoreName: redactURL(p.name), Version: a.release.Text(), Admit: door.Admit, Open: local.open, HoldsData: a.holdsData,
 		Declared: local.declared(c), SourceURL: c.String("source-url"), Plans: local.plans(c.StringSlice("plan")), Cancel: cancel, Drift: local.drift,
 		Log: func(method, path string, err error) { a.warn("%s %s: %v", method, path, err) }, Plainly: render.Plainly,
 	})

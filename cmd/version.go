@@ -4,10 +4,11 @@ import (
 	"cmp"
 	"fmt"
 	"os"
-	"runtime/debug"
 
 	"github.com/athanor-dev/athanor/cmd/cli"
 	"github.com/athanor-dev/athanor/cmd/internal/files"
+	"github.com/athanor-dev/athanor/cmd/internal/gomodule"
+	"github.com/athanor-dev/athanor/cmd/internal/release"
 	"github.com/athanor-dev/athanor/cmd/internal/untrusted"
 )
 
@@ -30,18 +31,18 @@ A release on a terminal asks for that file once a day and says when there is a n
 }
 
 func (a *app) printVersion(c *cli.Context) error {
-	commit, date := a.builtOf()
-	line := versionLine{Version: a.versionText(), Commit: commit, Date: date, Kinds: len(a.catalog.Types())}
+	commit, date := a.release.Built()
+	line := versionLine{Version: a.release.Text(), Commit: commit, Date: date, Kinds: len(a.catalog.Types())}
 	if c.NArg() > 1 || c.NArg() > 0 && !c.Bool("check") {
 		return cli.Hint(fmt.Errorf("unexpected argument %q", c.Args().Get(c.NArg()-1)), "athanor version --check DIRECTORY")
 	}
 	if c.Bool("check") {
 		var err error
-		if line.Module, err = usedBy(files.Absolute(c.Args().First())); err != nil {
+		if line.Module, err = gomodule.UsedBy(files.Absolute(c.Args().First())); err != nil {
 			return err
 		}
-		if os.Getenv(noUpdateVariable) == "" && !untrusted.Is(c) {
-			if line.Newest, err = newestRelease(c.Context); err != nil {
+		if os.Getenv(release.QuietVariable) == "" && !untrusted.Is(c) {
+			if line.Newest, err = release.Newest(c.Context); err != nil {
 				a.warn("the newest release is not known: %v", err)
 			}
 		}
@@ -59,8 +60,8 @@ func (a *app) printVersion(c *cli.Context) error {
 	}
 	switch {
 	case line.Newest == "":
-	case isNewer(line.Newest, releaseOf(line.Version)):
-		fmt.Fprintf(a.out, "newest release: %s, %s\n", line.Newest, releasesAddress())
+	case release.IsNewer(line.Newest, release.Of(line.Version)):
+		fmt.Fprintf(a.out, "newest release: %s, %s\n", line.Newest, release.Address())
 	default:
 		fmt.Fprintf(a.out, "newest release: %s\n", line.Newest)
 	}
@@ -70,47 +71,10 @@ func (a *app) printVersion(c *cli.Context) error {
 
 // versionLine is what `version --json` prints.
 type versionLine struct {
-	Version string      `json:"version"`
-	Commit  string      `json:"commit,omitempty"`
-	Date    string      `json:"date,omitempty"`
-	Kinds   int         `json:"kinds"`
-	Newest  string      `json:"newest,omitempty"`
-	Module  *usedModule `json:"module,omitempty"`
-}
-
-// versionText is the version of a release, else what Go knows of the build.
-func (a *app) versionText() string {
-	if a.release.Version != "" {
-		return a.release.Version
-	}
-	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" && info.Main.Version != "(devel)" {
-		return info.Main.Version
-	}
-	return "(development build)"
-}
-
-// builtOf is the commit that this binary was built of, and its date; empty where nobody knows.
-func (a *app) builtOf() (commit, date string) {
-	commit, date = a.release.Commit, a.release.Date
-	info, ok := debug.ReadBuildInfo()
-	if commit != "" || !ok {
-		return commit, date
-	}
-	changed := ""
-	for _, s := range info.Settings {
-		switch s.Key {
-		case "vcs.revision":
-			commit = s.Value
-		case "vcs.time":
-			date = s.Value
-		case "vcs.modified":
-			if s.Value == "true" {
-				changed = " with changes"
-			}
-		}
-	}
-	if commit != "" {
-		commit += changed
-	}
-	return commit, date
+	Version string         `json:"version"`
+	Commit  string         `json:"commit,omitempty"`
+	Date    string         `json:"date,omitempty"`
+	Kinds   int            `json:"kinds"`
+	Newest  string         `json:"newest,omitempty"`
+	Module  *gomodule.Used `json:"module,omitempty"`
 }

@@ -1,4 +1,7 @@
-package cmd
+// Package gomodule finds athanor for a Go program that is to be written, and says what an existing one uses of it.
+//
+// It reads go.mod files alone: it runs no go command and asks no network.
+package gomodule
 
 import (
 	"errors"
@@ -12,48 +15,49 @@ import (
 
 	"github.com/athanor-dev/athanor/cmd/cli"
 	"github.com/athanor-dev/athanor/cmd/internal/files"
+	"github.com/athanor-dev/athanor/cmd/internal/release"
 )
 
-// goModule is how a new Go program finds athanor.
-type goModule struct {
-	// files are go.mod and go.sum; none where a module above the program has athanor already.
-	files map[string]string
-	// commands are to be run in the program's directory before it builds.
-	commands []string
-	// notes say what was found.
-	notes []string
+// Module is how a new Go program finds athanor.
+type Module struct {
+	// Files are go.mod and go.sum; none where a module above the program has athanor already.
+	Files map[string]string
+	// Commands are to be run in the program's directory before it builds.
+	Commands []string
+	// Notes say what was found.
+	Notes []string
 }
 
-// moduleOf finds athanor for a new program: in the module that the directory belongs to, in a given checkout, as the release
+// For finds athanor for a new program: in the module that the directory belongs to, in a given checkout, as the release
 // that this command is, or in the checkout that it was built from.
-func (a *app) moduleOf(dir, name, checkout string) (*goModule, error) {
-	ours := modulePath()
+func For(dir, name, checkout, version string) (*Module, error) {
+	ours := ModulePath()
 	if above := moduleAbove(dir); above != "" && checkout == "" {
 		text, err := os.ReadFile(above)
 		if err != nil {
 			return nil, err
 		}
 		if mod := readGoMod(text); mod.path == ours || mod.versions[ours] != "" {
-			return &goModule{notes: []string{"the program belongs to the module of " + above}}, nil
+			return &Module{Notes: []string{"the program belongs to the module of " + above}}, nil
 		}
 	}
-	m := &goModule{files: map[string]string{}}
+	m := &Module{Files: map[string]string{}}
 	if workspaceAbove(dir) {
-		m.commands = append(m.commands, "go work use .")
+		m.Commands = append(m.Commands, "go work use .")
 	}
 	var text strings.Builder
 	fmt.Fprintf(&text, "// Written by athanor init; go mod tidy keeps what the program needs.\nmodule example.com/%s\n\n", name)
-	release := releaseOf(a.versionText())
+	released := release.Of(version)
 	switch {
 	case checkout != "":
 		if !isCheckout(checkout) {
 			return nil, cli.Hint(fmt.Errorf("--module %s: it is no checkout of %s", checkout, ours), "DIR is the folder with athanor's go.mod")
 		}
 		checkout = files.Absolute(checkout)
-	case release != "":
-		fmt.Fprintf(&text, "go %s\n\nrequire %s %s\n", goVersion(), ours, release)
-		m.files["go.mod"] = text.String()
-		m.commands = append(m.commands, "go mod tidy")
+	case released != "":
+		fmt.Fprintf(&text, "go %s\n\nrequire %s %s\n", goVersion(), ours, released)
+		m.Files["go.mod"] = text.String()
+		m.Commands = append(m.Commands, "go mod tidy")
 		return m, nil
 	default:
 		if checkout = builtFrom(); checkout == "" {
@@ -76,16 +80,18 @@ func (a *app) moduleOf(dir, name, checkout string) (*goModule, error) {
 		fmt.Fprintf(&text, "\t%s // indirect\n", line)
 	}
 	text.WriteString(")\n")
-	m.files["go.mod"], m.files["go.sum"] = text.String(), string(sum)
-	m.notes = append(m.notes, "the program uses the checkout "+checkout+"; athanor version --check says which")
+	m.Files["go.mod"], m.Files["go.sum"] = text.String(), string(sum)
+	m.Notes = append(m.Notes, "the program uses the checkout "+checkout+"; athanor version --check says which")
 	return m, nil
 }
 
 // replacedComment stands above the line of go.mod that leads to a checkout.
 const replacedComment = "// A checkout stands in for the release: without this line, go get gets the newest one."
 
-// modulePath is athanor's own module.
-func modulePath() string { return strings.TrimSuffix(reflect.TypeFor[Option]().PkgPath(), "/cmd") }
+// ModulePath is athanor's own module.
+func ModulePath() string {
+	return strings.TrimSuffix(reflect.TypeFor[Module]().PkgPath(), "/cmd/internal/gomodule")
+}
 
 // goMod is what a go.mod says.
 type goMod struct {
@@ -156,21 +162,10 @@ func quotedPath(path string) string {
 	return path
 }
 
-// notReleased matches versions that nobody can get: of a commit, or of changed files.
-var notReleased = regexp.MustCompile(`[-.]\d{14}-[0-9a-f]{12}|\+`)
-
-// releaseOf is a version as a module has it, "" for one that is no release.
-func releaseOf(version string) string {
-	if version == "" || strings.HasPrefix(version, "(") || notReleased.MatchString(version) {
-		return ""
-	}
-	return "v" + strings.TrimPrefix(version, "v")
-}
-
 // builtFrom is the checkout that this command was built from, "" when it is not on this machine.
 func builtFrom() string {
 	_, file, _, ok := runtime.Caller(0)
-	if root := filepath.Dir(filepath.Dir(file)); ok && filepath.IsAbs(file) && isCheckout(root) {
+	if root := filepath.Join(filepath.Dir(file), "..", "..", ".."); ok && filepath.IsAbs(file) && isCheckout(root) {
 		return root
 	}
 	return ""
@@ -179,7 +174,7 @@ func builtFrom() string {
 // isCheckout reports whether a folder is a checkout of athanor.
 func isCheckout(dir string) bool {
 	text, err := os.ReadFile(filepath.Join(dir, "go.mod"))
-	return err == nil && readGoMod(text).path == modulePath()
+	return err == nil && readGoMod(text).path == ModulePath()
 }
 
 // moduleAbove is the go.mod that a directory belongs to, "" for none.
@@ -204,15 +199,15 @@ func above(dir, name string) string {
 	}
 }
 
-// usedModule is what a Go program uses of athanor.
-type usedModule struct {
+// Used is what a Go program uses of athanor.
+type Used struct {
 	File     string `json:"file"`
 	Version  string `json:"version,omitempty"`
 	Replaced string `json:"replaced,omitempty"` // the folder or module that stands in for it
 }
 
-// usedBy finds what the Go program in a folder uses of athanor; nil outside of a module.
-func usedBy(dir string) (*usedModule, error) {
+// UsedBy finds what the Go program in a folder uses of athanor; nil outside of a module.
+func UsedBy(dir string) (*Used, error) {
 	file := moduleAbove(dir)
 	if file == "" {
 		return nil, nil //nolint:nilnil // there is no module, which is no error
@@ -222,18 +217,18 @@ func usedBy(dir string) (*usedModule, error) {
 		return nil, err
 	}
 	mod := readGoMod(text)
-	return &usedModule{File: file, Version: mod.versions[modulePath()], Replaced: mod.replaced[modulePath()]}, nil
+	return &Used{File: file, Version: mod.versions[ModulePath()], Replaced: mod.replaced[ModulePath()]}, nil
 }
 
-func (m *usedModule) String() string {
+func (m *Used) String() string {
 	switch {
 	case m == nil:
 		return "there is no go.mod here or above: no Go program to compare with"
 	case m.Replaced != "":
-		return fmt.Sprintf("%s uses the checkout %s, not a release: it replaces %s", m.File, m.Replaced, modulePath())
+		return fmt.Sprintf("%s uses the checkout %s, not a release: it replaces %s", m.File, m.Replaced, ModulePath())
 	case m.Version != "":
-		return m.File + " uses " + modulePath() + " " + m.Version
+		return m.File + " uses " + ModulePath() + " " + m.Version
 	default:
-		return m.File + " does not require " + modulePath()
+		return m.File + " does not require " + ModulePath()
 	}
 }

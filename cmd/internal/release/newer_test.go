@@ -1,4 +1,4 @@
-package cmd
+package release
 
 import (
 	"context"
@@ -47,7 +47,7 @@ func TestNewestRelease(t *testing.T) {
 			header.Set("Location", c.location)
 		}
 		answers(t, c.code, header, c.text)
-		have, err := newestRelease(t.Context())
+		have, err := Newest(t.Context())
 		if have != c.want || (err == nil) != (c.failed == "") || err != nil && !strings.Contains(err.Error(), c.failed) {
 			t.Errorf("%+v: %q, %v", c, have, err)
 		}
@@ -57,14 +57,14 @@ func TestNewestRelease(t *testing.T) {
 // TestNewestReleaseStaysSecure: an address with https never leads to one without.
 func TestNewestReleaseStaysSecure(t *testing.T) {
 	answers(t, 200, nil, "v1.3.0\n")
-	plain := releasesAddress()
+	plain := Address()
 	secure := httptest.NewTLSServer(http.RedirectHandler(plain+"/latest/download/VERSION", http.StatusFound))
 	t.Cleanup(secure.Close)
 	before := http.DefaultTransport
 	http.DefaultTransport = secure.Client().Transport
 	t.Cleanup(func() { http.DefaultTransport = before })
 	t.Setenv(releasesVariable, secure.URL+"/releases")
-	if have, err := newestRelease(t.Context()); err == nil || !strings.Contains(err.Error(), "it is redirected to http://") {
+	if have, err := Newest(t.Context()); err == nil || !strings.Contains(err.Error(), "it is redirected to http://") {
 		t.Errorf("%q, %v", have, err)
 	}
 }
@@ -73,11 +73,11 @@ func TestIsNewer(t *testing.T) {
 	order := []string{"v0.0.0-20260102030405-abcdefabcdef", "v0.1.0", "v0.1.1", "v0.10.0", "v1.0.0-rc.1", "v1.0.0", "v1.0.1"}
 	for i, a := range order {
 		for j, b := range order {
-			if isNewer(a, b) != (i > j) {
-				t.Errorf("%s after %s: %t", a, b, isNewer(a, b))
+			if IsNewer(a, b) != (i > j) {
+				t.Errorf("%s after %s: %t", a, b, IsNewer(a, b))
 			}
 		}
-		if isNewer(a, "(development build)") || isNewer("", a) || isNewer("v1.2", a) || isNewer("v99999999999999999999.0.0", a) {
+		if IsNewer(a, "(development build)") || IsNewer("", a) || IsNewer("v1.2", a) || IsNewer("v99999999999999999999.0.0", a) {
 			t.Errorf("%s is compared with what is no version", a)
 		}
 	}
@@ -99,12 +99,12 @@ func TestUpdateNotice(t *testing.T) {
 			}
 		}
 		var b strings.Builder
-		u.end(&b, now)
+		u.End(&b, now)
 		return b.String()
 	}
 	now := time.Unix(1_800_000_000, 0)
 	const want = "athanor v1.3.0 is released; this is v1.2.3: "
-	if have := said(now, true); !strings.Contains(have, want) || !strings.Contains(have, noUpdateVariable+"=1") {
+	if have := said(now, true); !strings.Contains(have, want) || !strings.Contains(have, QuietVariable+"=1") {
 		t.Errorf("first: %q", have)
 	}
 	if info, err := os.Stat(file); err != nil || info.Mode().Perm() != 0o600 {
@@ -127,9 +127,21 @@ func TestUpdateNotice(t *testing.T) {
 	if have := said(now.Add(27*time.Hour), true); !strings.Contains(have, "athanor v1.4.0 is released") {
 		t.Errorf("with a broken cache: %q", have)
 	}
-	var none *updateNotice
-	none.end(nil, now)
+	var none *Notice
+	none.End(nil, now)
 	u := newUpdateNotice(context.Background(), filepath.Join(t.TempDir(), "x", "y.json"), "v1.2.3", now)
 	<-u.found
-	u.end(&strings.Builder{}, now)
+	u.End(&strings.Builder{}, now)
+}
+
+// TestReleases tells versions that a module proxy has from those that nobody can get.
+func TestReleases(t *testing.T) {
+	for version, want := range map[string]string{
+		"": "", "(development build)": "", "v0.0.0-20260301120000-0123456789ab": "", "v1.2.4-0.20260301120000-0123456789ab": "",
+		"v1.2.3+dirty": "", "v1.2.3": "v1.2.3", "1.2.3": "v1.2.3", "v1.3.0-rc.1": "v1.3.0-rc.1",
+	} {
+		if have := Of(version); have != want {
+			t.Errorf("%q is %q, want %q", version, have, want)
+		}
+	}
 }

@@ -1,4 +1,4 @@
-package cmd
+package release
 
 import (
 	"cmp"
@@ -23,7 +23,7 @@ import (
 
 const (
 	releasesVariable = "ATHANOR_RELEASES"
-	noUpdateVariable = "ATHANOR_NO_UPDATE_CHECK"
+	QuietVariable    = "ATHANOR_NO_UPDATE_CHECK"
 	publicReleases   = "https://github.com/athanor-dev/athanor/releases"
 	// askedEvery is the time between two requests for the newest release, and between two notices of it.
 	askedEvery = 24 * time.Hour
@@ -31,8 +31,8 @@ const (
 	newestPatience = 5 * time.Second
 )
 
-// releasesAddress is where releases are published: $ATHANOR_RELEASES names a mirror.
-func releasesAddress() string {
+// Address is where releases are published: $ATHANOR_RELEASES names a mirror.
+func Address() string {
 	return strings.TrimRight(cmp.Or(os.Getenv(releasesVariable), publicReleases), "/")
 }
 
@@ -40,11 +40,11 @@ var releaseNumber = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^v(0|[1-9]\d{0,8})\.(0|[1-9]\d{0,8})\.(0|[1-9]\d{0,8})(-[0-9A-Za-z.-]+)?$`)
 })
 
-// newestRelease asks for the version of the newest release. The request carries nothing but the address of that file.
-func newestRelease(ctx context.Context) (string, error) {
+// Newest asks for the version of the newest release. The request carries nothing but the address of that file.
+func Newest(ctx context.Context) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, newestPatience)
 	defer cancel()
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, releasesAddress()+"/latest/download/VERSION", nil)
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, Address()+"/latest/download/VERSION", nil)
 	if err != nil {
 		return "", err
 	}
@@ -73,8 +73,8 @@ func newestRelease(ctx context.Context) (string, error) {
 	}
 }
 
-// isNewer reports whether a release comes after another. What is no release comes before none and after none.
-func isNewer(version, than string) bool {
+// IsNewer reports whether a release comes after another. What is no release comes before none and after none.
+func IsNewer(version, than string) bool {
 	a, b := releaseNumber().FindStringSubmatch(version), releaseNumber().FindStringSubmatch(than)
 	if a == nil || b == nil {
 		return false
@@ -99,17 +99,8 @@ type newestKnown struct {
 // isDue reports whether a day has passed since a time. One in the future is of a clock that was wrong.
 func isDue(since, now time.Time) bool { return since.After(now) || now.Sub(since) >= askedEvery }
 
-// asksForNewer reports whether a command may ask for a newer release by itself: a release on a terminal, where a person
-// reads, and never in CI or on a stranger's stack.
-func (a *app) asksForNewer(args []string) bool {
-	return a.program == nil && releaseOf(a.release.Version) != "" &&
-		isTerminal(a.out) && isTerminal(a.err) && !a.asJSON &&
-		os.Getenv(noUpdateVariable) == "" && os.Getenv("CI") == "" &&
-		os.Getenv(untrusted.Variable) == "" && !cli.HasSwitch(args, "untrusted")
-}
-
-// updateNotice is the search for a newer release while a command works.
-type updateNotice struct {
+// Notice is the search for a newer release while a command works.
+type Notice struct {
 	version string // of this release
 	file    string
 	known   newestKnown
@@ -117,35 +108,37 @@ type updateNotice struct {
 	cancel  context.CancelFunc
 }
 
-// lookForNewer asks for a newer release beside the command, at most once a day; nil when the command may not.
-func (a *app) lookForNewer(ctx context.Context, args []string) *updateNotice {
-	if !a.asksForNewer(args) {
+// LookForNewer asks for a newer release beside a command, at most once a day; nil where nobody may ask. A command of a person at a
+// terminal is attended.
+func (r Release) LookForNewer(ctx context.Context, args []string, attended bool) *Notice {
+	if !attended || Of(r.Version) == "" || os.Getenv(QuietVariable) != "" || os.Getenv("CI") != "" ||
+		os.Getenv(untrusted.Variable) != "" || cli.HasSwitch(args, "untrusted") {
 		return nil
 	}
 	cache, err := os.UserCacheDir()
 	if err != nil {
 		return nil
 	}
-	return newUpdateNotice(ctx, filepath.Join(cache, "athanor", "newest.json"), a.release.Version, time.Now())
+	return newUpdateNotice(ctx, filepath.Join(cache, "athanor", "newest.json"), r.Version, time.Now())
 }
 
-func newUpdateNotice(ctx context.Context, file, version string, now time.Time) *updateNotice {
-	u := &updateNotice{version: version, file: file, found: make(chan string, 1)}
+func newUpdateNotice(ctx context.Context, file, version string, now time.Time) *Notice {
+	u := &Notice{version: version, file: file, found: make(chan string, 1)}
 	if text, err := os.ReadFile(file); err != nil || json.Unmarshal(text, &u.known) != nil {
 		u.known = newestKnown{} // none yet, or none that can be read: it is asked for
 	}
 	ctx, u.cancel = context.WithCancel(ctx)
 	if isDue(u.known.Asked, now) {
 		go func() {
-			version, _ := newestRelease(ctx) // an error is nothing that the command's user asked about
+			version, _ := Newest(ctx) // an error is nothing that the command's user asked about
 			u.found <- version
 		}()
 	}
 	return u
 }
 
-// end prints at the end of the command that there is a newer release, once a day. It waits for no answer.
-func (u *updateNotice) end(w io.Writer, now time.Time) {
+// End prints at the end of the command that there is a newer release, once a day. It waits for no answer.
+func (u *Notice) End(w io.Writer, now time.Time) {
 	if u == nil {
 		return
 	}
@@ -156,10 +149,10 @@ func (u *updateNotice) end(w io.Writer, now time.Time) {
 		u.known.Version, u.known.Asked = cmp.Or(version, u.known.Version), now
 	default:
 	}
-	if isNewer(u.known.Version, u.version) && isDue(u.known.Noticed, now) {
+	if IsNewer(u.known.Version, u.version) && isDue(u.known.Noticed, now) {
 		u.known.Noticed = now
 		fmt.Fprintf(w, "\nathanor %s is released; this is %s: %s\n%s=1 turns this notice off\n",
-			u.known.Version, u.version, releasesAddress(), noUpdateVariable)
+			u.known.Version, u.version, Address(), QuietVariable)
 	}
 	if u.known == before {
 		return
