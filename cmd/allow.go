@@ -10,6 +10,11 @@ import (
 
 	"github.com/athanor-dev/athanor/cmd/cli"
 	"github.com/athanor-dev/athanor/cmd/internal/grants"
+	"github.com/athanor-dev/athanor/cmd/internal/loader"
+	"github.com/athanor-dev/athanor/cmd/internal/project"
+	"github.com/athanor-dev/athanor/cmd/internal/session"
+	"github.com/athanor-dev/athanor/cmd/internal/terminal"
+	"github.com/athanor-dev/athanor/cmd/internal/untrusted"
 	"github.com/athanor-dev/athanor/cmd/internal/yamlstack"
 	"github.com/athanor-dev/athanor/engine"
 )
@@ -27,7 +32,7 @@ With --once nothing is written: what is allowed holds for COMMAND alone.
 A variable named ATHANOR_SECRET_<NAME> needs no permission. A stack in Go is a program: it can do what its user can, and
 asks for nothing.
 
-` + targetHelp + `
+` + loader.TargetHelp + `
 
 Exit codes: 0 nothing is left to allow; 1 error; 5 not approved: without a terminal it takes --yes. With --once the exit
 code is that of COMMAND.`,
@@ -35,10 +40,10 @@ code is that of COMMAND.`,
 allow ./shop --yes              allow all that it asks for today
 allow --json                    list it, for scripts
 allow --once -- athanor plan    for this command alone`,
-		Flags: stageFlags(
+		Flags: project.StageFlags(
 			cli.YesFlag(),
 			&cli.BoolFlag{Name: "once", Usage: "allow for the command after -- alone; write nothing"}),
-		Before: readsWith("json"),
+		Before: untrusted.ReadsWith("json"),
 		Action: a.allow,
 	}
 }
@@ -57,39 +62,39 @@ func (a *app) allow(c *cli.Context) error {
 	targets := c.Args().Slice()[:c.NArg()-len(command)]
 	switch once := c.Bool("once"); {
 	case once && len(command) == 0:
-		return hint(errors.New("--once: there is no command"), "athanor allow --once -- athanor plan")
+		return cli.Hint(errors.New("--once: there is no command"), "athanor allow --once -- athanor plan")
 	case !once && len(command) > 0:
-		return hint(errors.New("a command is run with --once alone"),
+		return cli.Hint(errors.New("a command is run with --once alone"),
 			"athanor allow --once -- "+strings.Join(command, " "))
-	case a.program != nil:
+	case a.Program != nil:
 		return a.allowed(nil, command)
 	}
-	s, src, err := a.beginAt(c, targets)
+	s, src, err := a.BeginAt(c, targets)
 	if err != nil {
 		return err
 	}
-	if src.goMain {
-		fmt.Fprintln(a.err, "This stack is a program: it can do what its user can, and asks for nothing.")
+	if src.GoMain {
+		fmt.Fprintln(a.Err, "This stack is a program: it can do what its user can, and asks for nothing.")
 		return a.allowed(nil, command)
 	}
-	g := a.granted
-	g.asks = false
+	g := a.Granted
+	g.Asks = false
 	var yes []grants.Ask
 	for {
 		asks, err := a.asksOf(c, s, src)
 		if err != nil {
 			return err
 		}
-		missing := grants.Missing(asks, g.allowed)
-		if a.asJSON {
+		missing := grants.Missing(asks, g.Allowed)
+		if a.AsJSON {
 			for _, ask := range asks {
-				a.json(asked{ask, !slices.Contains(missing, ask)})
+				a.JSON(asked{ask, !slices.Contains(missing, ask)})
 			}
 			return nil
 		}
 		if len(missing) == 0 {
 			if len(asks) == 0 {
-				fmt.Fprintln(a.err, "The stack asks for nothing that needs a permission.")
+				fmt.Fprintln(a.Err, "The stack asks for nothing that needs a permission.")
 			}
 			return a.allowed(yes, command)
 		}
@@ -99,11 +104,11 @@ func (a *app) allow(c *cli.Context) error {
 		}
 		yes = append(yes, chosen...)
 		if c.Bool("once") {
-			g.hold(chosen)
-		} else if err := g.remember(chosen); err != nil {
+			g.Hold(chosen)
+		} else if err := g.Remember(chosen); err != nil {
 			return err
 		}
-		c.Context = g.within(c.Context)
+		c.Context = g.Within(c.Context)
 		if len(chosen) < len(missing) {
 			return cli.Exit(cli.ExitNotApproved)
 		}
@@ -114,21 +119,21 @@ func (a *app) allow(c *cli.Context) error {
 func (a *app) choose(c *cli.Context, missing []grants.Ask) ([]grants.Ask, error) {
 	if c.Bool("yes") {
 		for _, ask := range missing {
-			fmt.Fprintln(a.err, "allowed: "+ask.Sentence())
+			fmt.Fprintln(a.Err, "allowed: "+ask.Sentence())
 		}
 		return missing, nil
 	}
 	var chosen []grants.Ask
 	for _, ask := range missing {
-		fmt.Fprintln(a.err, ask.Sentence())
+		fmt.Fprintln(a.Err, ask.Sentence())
 	}
-	if !isTerminal(a.in) {
-		return nil, hint(fmt.Errorf("%w; nothing was allowed", engine.ErrNotApproved),
+	if !terminal.IsTerminal(a.In) {
+		return nil, cli.Hint(fmt.Errorf("%w; nothing was allowed", engine.ErrNotApproved),
 			"--yes allows all of it without asking")
 	}
 	for _, ask := range missing {
-		fmt.Fprintf(a.err, "Allow %s? [y/N] ", ask)
-		yes, err := a.answer(c.Context)
+		fmt.Fprintf(a.Err, "Allow %s? [y/N] ", ask)
+		yes, err := a.Answer(c.Context)
 		if err != nil {
 			return nil, err
 		}
@@ -140,44 +145,44 @@ func (a *app) choose(c *cli.Context, missing []grants.Ask) ([]grants.Ask, error)
 }
 
 // asksOf lists what a stack asks for.
-func (a *app) asksOf(c *cli.Context, s *session, src *source) ([]grants.Ask, error) {
-	err := src.read(c.Context)
-	if ask, outside := targetAsk(err, src); outside {
+func (a *app) asksOf(c *cli.Context, s *session.Session, src *loader.Source) ([]grants.Ask, error) {
+	err := src.Read(c.Context)
+	if ask, outside := loader.TargetAsk(err, src); outside {
 		return []grants.Ask{ask}, nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	if src.graph {
-		g, err := a.readGraph(src, s.stage.Name, nil)
+	if src.Graph {
+		g, err := a.ReadGraph(src, s.Stage.Name, nil)
 		if err != nil {
 			return nil, err
 		}
-		return grants.Asks(grants.Document{Graph: g, Outside: a.granted.leads}, a.granted.user), nil
+		return grants.Asks(grants.Document{Graph: g, Outside: a.Granted.Leads}, a.Granted.User), nil
 	}
-	if err := s.fillConfig(c.Context, src); err != nil {
+	if err := s.FillConfig(c.Context, src); err != nil {
 		return nil, err
 	}
 	// What asks for a program that nobody has allowed is not started, and what it would tell is not known: the stack may look wrong.
 	held := false
-	y, err := yamlstack.Load(c.Context, a.catalog, yamlstack.Input{
-		Path: src.file(), Data: src.data, Dir: src.dir, Stage: s.stage.Name, Config: s.config,
+	y, err := yamlstack.Load(c.Context, a.Catalog, yamlstack.Input{
+		Path: src.File(), Data: src.Data, Dir: src.Dir, Stage: s.Stage.Name, Config: s.Config,
 		Permit: func(section yamlstack.Section) error {
 			d := grants.Document{Sections: []grants.Section{grants.Section(section)}}
-			missing := grants.Missing(grants.Asks(d, a.granted.user), a.granted.allowed)
+			missing := grants.Missing(grants.Asks(d, a.Granted.User), a.Granted.Allowed)
 			if len(missing) == 0 {
 				return nil
 			}
 			held = true
-			return refusal(missing)
+			return loader.Refusal(missing)
 		},
 	})
 	if err != nil && !y.Unread() && !held {
 		return nil, err
 	}
-	d := documentOf(y)
-	d.Outside = append(d.Outside, a.granted.leads...)
-	return grants.Asks(d, a.granted.user), nil
+	d := loader.DocumentOf(y)
+	d.Outside = append(d.Outside, a.Granted.Leads...)
+	return grants.Asks(d, a.Granted.User), nil
 }
 
 // allowed runs the command that the permissions are for, if there is one.
@@ -189,12 +194,12 @@ func (a *app) allowed(asks []grants.Ask, command []string) error {
 	if err != nil {
 		return err
 	}
-	list := grants.SplitList(os.Getenv(allowVariable))
+	list := grants.SplitList(os.Getenv(loader.AllowVariable))
 	for _, ask := range asks {
 		list = append(list, ask.String())
 	}
-	env := append(without(os.Environ(), allowVariable), allowVariable+"="+strings.Join(list, ","))
-	return replaceProcess(binary, command[1:], env)
+	env := append(loader.Without(os.Environ(), loader.AllowVariable), loader.AllowVariable+"="+strings.Join(list, ","))
+	return loader.ReplaceProcess(binary, command[1:], env)
 }
 
 // behindDashes are the arguments of the command line after --.

@@ -1,17 +1,15 @@
 package cmd
 
 import (
-	"context"
-	"errors"
 	"fmt"
-	"net/http"
-	"net/url"
-	"slices"
 	"time"
 
 	"github.com/athanor-dev/athanor/cmd/cli"
+	"github.com/athanor-dev/athanor/cmd/internal/project"
+	"github.com/athanor-dev/athanor/cmd/internal/savedplan"
+	"github.com/athanor-dev/athanor/cmd/internal/session"
+	"github.com/athanor-dev/athanor/cmd/internal/terminal"
 	"github.com/athanor-dev/athanor/engine"
-	"github.com/athanor-dev/athanor/statestore/remote"
 	"github.com/athanor-dev/athanor/statestore/remote/wire"
 )
 
@@ -32,7 +30,7 @@ approve 3f9a0c12d4e5 ./shop     plan it anew, show it, ask
 approve 3f9a0c12d4e5 --reject --note 'not on a Friday'
 deploy --approved 3f9a0c12d4e5 --yes
 approve --require on            nobody changes this stage alone`,
-		Flags: stageFlags(
+		Flags: project.StageFlags(
 			&cli.BoolFlag{Name: "reject", Usage: "reject the plan; it is not planned anew"},
 			&cli.StringFlag{Name: "note", Usage: "say `TEXT` about the decision; shown with the plan"},
 			&cli.StringFlag{Name: "require", Usage: "`on` or off: make the stage take only runs of approved plans"},
@@ -40,126 +38,6 @@ approve --require on            nobody changes this stage alone`,
 		),
 		Action: a.approvePlan,
 	}
-}
-
-// submitFlag submits a plan, and approvedFlag deploys one that was approved.
-func submitFlag() cli.Flag {
-	return &cli.BoolFlag{Name: "submit", Usage: "submit the plan to the service for approval by somebody else"}
-}
-
-func approvedFlag() cli.Flag {
-	return &cli.StringFlag{Category: cli.Safety, Name: "approved", Usage: "deploy what plan `ID` announces, which was submitted and approved; else exit 5 with the difference"}
-}
-
-// notAService refuses what only a service has, of a store that is none.
-func notAService(store, what string) error {
-	err := errors.New("only a service " + what)
-	if store != "" {
-		err = fmt.Errorf("store %s: %w", redactURL(store), err)
-	}
-	return hint(err, "athanor login https://HOST, then --store https://HOST; athanor serve is one")
-}
-
-// service is the service that keeps the stage.
-func (s *session) service() (*remote.Store, error) {
-	store, ok := s.project.store.(*remote.Store)
-	if !ok {
-		return nil, notAService(s.store, "has approvals")
-	}
-	return store, nil
-}
-
-// planUse is what a submitted plan is sealed for.
-func (s *session) planUse() []byte { return []byte("submitted plan of " + s.stage.String()) }
-
-// submitPlan submits a plan. The service gets addresses, actions and kinds to show; values are sealed.
-func (s *session) submitPlan(ctx context.Context, p *engine.Plan) error {
-	store, err := s.service()
-	if err != nil {
-		return err
-	}
-	if !p.Pending() {
-		return errors.New("--submit: there is nothing to approve")
-	}
-	document, err := s.planDocument(ctx, p)
-	if err != nil {
-		return err
-	}
-	submitted := wire.NewPlan{Serial: p.Serial, Document: s.engine.Key.Seal(document, s.planUse()), Lines: planLines(p)}
-	plan, err := store.SubmitPlan(ctx, s.stage, submitted)
-	if err != nil {
-		return err
-	}
-	page := store.Place() + "/s/" + url.PathEscape(wire.Segment(s.stage.Stack)) + "/" + url.PathEscape(wire.Segment(s.stage.Name)) + "/plans/" + plan.ID
-	fmt.Fprintf(s.app.err, "submitted: plan %s; when somebody has approved it, athanor deploy --approved %s applies it\nto be seen at %s\n", plan.ID, plan.ID, page)
-	return nil
-}
-
-// planLines is what the service and its page show of a plan.
-func planLines(p *engine.Plan) []wire.PlanLine {
-	var lines []wire.PlanLine
-	for _, action := range p.Actions {
-		if action.Action != engine.Unchanged {
-			lines = append(lines, wire.PlanLine{Address: wire.Text(action.Address), Action: string(action.Action), Kind: action.Kind})
-		}
-	}
-	return lines
-}
-
-// submitted reads a submitted plan, with what it announces.
-func (s *session) submitted(ctx context.Context, id string) (*remote.Store, wire.Plan, *savedPlan, error) {
-	store, err := s.service()
-	if err != nil {
-		return nil, wire.Plan{}, nil, err
-	}
-	plan, err := store.Plan(ctx, s.stage, id)
-	if missing, ok := errors.AsType[*wire.Problem](err); ok && missing.Status == http.StatusNotFound {
-		err = hint(fmt.Errorf("%s has no plan %s: %w", s.stage, id, err), "`athanor approve` lists those that were submitted")
-	}
-	if err != nil {
-		return nil, plan, nil, err
-	}
-	review, err := s.openSubmitted(plan)
-	return store, plan, review, err
-}
-
-// openSubmitted opens the sealed document of a submitted plan.
-func (s *session) openSubmitted(plan wire.Plan) (*savedPlan, error) {
-	document, err := s.engine.Key.Open(plan.Document, s.planUse())
-	var review *savedPlan
-	if err == nil {
-		review, err = s.parseReview(document)
-	}
-	if err != nil {
-		err = fmt.Errorf("plan %s: %w", plan.ID, err)
-	}
-	return review, err
-}
-
-// asClaimed refuses a submitted plan whose lines are not those of its sealed document: who approved it on the page has seen the
-// lines alone.
-func asClaimed(p *engine.Plan, plan wire.Plan) error {
-	if slices.Equal(planLines(p), plan.Lines) {
-		return nil
-	}
-	return hint(fmt.Errorf("%w: plan %s does something else than what it shows", engine.ErrNotApproved, plan.ID), "athanor plan --submit makes a new one")
-}
-
-// readApproved holds a deploy to a plan that was approved, and its run to that approval.
-func (s *session) readApproved(ctx context.Context, id string) error {
-	store, plan, review, err := s.submitted(ctx, id)
-	if err == nil {
-		err = asClaimed(review.plan, plan)
-	}
-	if err != nil {
-		return err
-	}
-	if plan.State != wire.PlanApproved && plan.State != wire.PlanUsed {
-		return hint(fmt.Errorf("%w: plan %s is %s", engine.ErrNotApproved, id, plan.State), "athanor approve "+id+", by somebody else")
-	}
-	s.reviewed, s.planID = review, id
-	store.UsePlan(id)
-	return nil
 }
 
 func (a *app) approvePlan(c *cli.Context) error {
@@ -170,64 +48,64 @@ func (a *app) approvePlan(c *cli.Context) error {
 	case id == "":
 		return a.listPlans(c)
 	}
-	s, err := a.openProgram(c, 1)
+	s, err := a.OpenProgram(c, 1)
 	if err != nil || s == nil {
 		return err
 	}
-	store, plan, review, err := s.submitted(c.Context, id)
+	store, plan, review, err := s.Submitted(c.Context, id)
 	if err != nil {
 		return err
 	}
 	decision := wire.Decision{Digest: plan.Digest, Approve: !c.Bool("reject"), Note: wire.Text(c.String("note"))}
 	if decision.Approve {
-		s.options = review.Options
-		if err := asClaimed(review.plan, plan); err != nil {
+		s.Options = review.Options
+		if err := savedplan.AsClaimed(review.Plan, plan); err != nil {
 			return err
 		}
-		if err := s.compareApproved(c, review); err != nil {
+		if err := compareApproved(s, c, review); err != nil {
 			return err
 		}
 	}
-	decided, err := store.Decide(c.Context, s.stage, id, decision)
+	decided, err := store.Decide(c.Context, s.Stage, id, decision)
 	if err != nil {
 		return err
 	}
-	if a.asJSON {
-		a.json(planLineOf(decided))
+	if a.AsJSON {
+		a.JSON(planLineOf(decided))
 		return nil
 	}
-	fmt.Fprintf(a.out, "plan %s: %s\n", id, decided.State)
+	fmt.Fprintf(a.Out, "plan %s: %s\n", id, decided.State)
 	return nil
 }
 
 // compareApproved plans anew and refuses when the result is not what was submitted, then asks.
-func (s *session) compareApproved(c *cli.Context, review *savedPlan) error {
-	p, err := s.plan(c.Context)
+func compareApproved(s *session.Session, c *cli.Context, review *savedplan.File) error {
+	p, err := s.Plan(c.Context)
 	if err != nil {
 		return err
 	}
-	if !s.app.asJSON {
-		s.showPlan(s.app.err, p, !c.Bool("yes"))
+	if !s.Opener.AsJSON {
+		s.ShowPlan(s.Opener.Err, p, !c.Bool("yes"))
 	}
-	if more := append(unreviewed(review.plan, p), unreviewed(p, review.plan)...); len(more) > 0 {
-		return hint(fmt.Errorf("%w: planned anew it is another plan: %s", engine.ErrNotApproved, more[0]), "athanor plan --submit makes a new one")
+	if more := append(savedplan.Unreviewed(review.Plan, p), savedplan.Unreviewed(p, review.Plan)...); len(more) > 0 {
+		return cli.Hint(fmt.Errorf("%w: planned anew it is another plan: %s", engine.ErrNotApproved, more[0]), "athanor plan --submit makes a new one")
 	}
 	if c.Bool("yes") {
 		return nil
 	}
-	return s.app.confirm(c.Context, fmt.Sprintf("Approve this for %s?  y yes, d details, Enter no: ", s.stage), isYes, func() { s.showDetails(p) })
+	return s.Opener.Confirm(c.Context, fmt.Sprintf("Approve this for %s?  y yes, d details, Enter no: ", s.Stage), terminal.IsYes, func() { s.ShowDetails(p) })
 }
 
 func (a *app) requireApproval(c *cli.Context) error {
 	on := c.String("require")
 	if on != "on" && on != "off" {
-		return hint(fmt.Errorf("--require %s: it is on or off", on), "athanor approve --require on")
+		return cli.Hint(fmt.Errorf("--require %s: it is on or off", on), "athanor approve --require on")
 	}
-	s, err := a.openProgram(c, 0)
+	s, err := a.OpenProgram(c, 0)
 	if err != nil || s == nil {
 		return err
 	}
-	return s.setRule(c.Context, wire.StageRuleChange{Approval: new(on == "on")})
+	return setRule(c.Context, s, wire.StageRuleChange{Approval: new(on == "on")})
 }
 
 // submittedLine is a submitted plan with --json.
@@ -253,28 +131,28 @@ func planLineOf(p wire.Plan) submittedLine {
 }
 
 func (a *app) listPlans(c *cli.Context) error {
-	s, err := a.openProgram(c, 0)
+	s, err := a.OpenProgram(c, 0)
 	if err != nil || s == nil {
 		return err
 	}
-	store, err := s.service()
+	store, err := project.Service(s.Project.Store, s.Store, "has approvals")
 	if err != nil {
 		return err
 	}
-	plans, err := store.Plans(c.Context, s.stage)
+	plans, err := store.Plans(c.Context, s.Stage)
 	if err != nil {
 		return err
 	}
-	if len(plans) == 0 && !a.asJSON {
-		fmt.Fprintf(a.err, "%s: no plan was submitted\nnext:  athanor plan --submit\n", s.stage)
+	if len(plans) == 0 && !a.AsJSON {
+		fmt.Fprintf(a.Err, "%s: no plan was submitted\nnext:  athanor plan --submit\n", s.Stage)
 	}
 	for _, plan := range plans {
 		line := planLineOf(plan)
-		if a.asJSON {
-			a.json(line)
+		if a.AsJSON {
+			a.JSON(line)
 			continue
 		}
-		fmt.Fprintf(a.out, "%s  %s  %s  %d changes, by %s\n", line.ID, line.State, line.Submitted.Format(time.RFC3339), len(line.Lines), line.Submitter)
+		fmt.Fprintf(a.Out, "%s  %s  %s  %d changes, by %s\n", line.ID, line.State, line.Submitted.Format(time.RFC3339), len(line.Lines), line.Submitter)
 	}
 	return nil
 }

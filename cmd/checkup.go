@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/athanor-dev/athanor/cmd/cli"
+	"github.com/athanor-dev/athanor/cmd/internal/project"
+	"github.com/athanor-dev/athanor/cmd/internal/untrusted"
 	"github.com/athanor-dev/athanor/cmd/render"
 	"github.com/athanor-dev/athanor/statestore"
 	"github.com/athanor-dev/athanor/statestore/keeper"
@@ -26,9 +28,9 @@ read is left alone. First stop those who hold a stage for longer: one that was m
 
 Exit codes: 0 state is complete and consistent; 1 something is wrong.`,
 		UsageText: "state check\nstate check --stack shop --stage prod --json\nstate check --rebuild-head --stage prod",
-		Flags: stageFlags(cli.StackFlag("read"),
+		Flags: project.StageFlags(cli.StackFlag("read"),
 			&cli.BoolFlag{Name: "rebuild-head", Usage: "make the lost or damaged head of the stage again, in a bucket"}),
-		Before: readsWithout("rebuild-head"), Action: a.stateCheck,
+		Before: untrusted.ReadsWithout("rebuild-head"), Action: a.stateCheck,
 	}
 }
 
@@ -39,22 +41,22 @@ type headRebuilder interface {
 
 // rebuildHead makes the head of the stage again, and says of what.
 func (a *app) rebuildHead(c *cli.Context) (string, error) {
-	s, dir, err := a.locate(c, 0)
+	s, dir, err := a.Locate(c, 0)
 	if err != nil || s == nil {
 		return "", err
 	}
-	p, err := openProject(dir, s.store)
+	p, err := project.Open(dir, s.Store)
 	if err != nil {
 		return "", err
 	}
-	store, ok := p.store.(headRebuilder)
+	store, ok := p.Store.(headRebuilder)
 	if !ok {
-		return "", hint(fmt.Errorf("--rebuild-head: %s has no heads", p.name), "a store in a bucket has them: --store s3://BUCKET/PREFIX")
+		return "", cli.Hint(fmt.Errorf("--rebuild-head: %s has no heads", p.Name), "a store in a bucket has them: --store s3://BUCKET/PREFIX")
 	}
-	made, err := store.RebuildHead(c.Context, s.stage, s3.Rebuild{
-		Run: newRun(), User: p.who(), KeyOf: keeper.KeyOf,
+	made, err := store.RebuildHead(c.Context, s.Stage, s3.Rebuild{
+		Run: project.NewRun(), User: p.Who(), KeyOf: keeper.KeyOf,
 		Waits: func(d time.Duration) {
-			fmt.Fprintf(a.err, "%s: waiting %s, for as long as somebody may hold it\n", s.stage, d.Round(time.Second))
+			fmt.Fprintf(a.Err, "%s: waiting %s, for as long as somebody may hold it\n", s.Stage, d.Round(time.Second))
 		},
 	})
 	switch {
@@ -64,7 +66,7 @@ func (a *app) rebuildHead(c *cli.Context) (string, error) {
 		return "the head can be read: it was left alone", nil
 	}
 	return fmt.Sprintf("the head was rebuilt from segment %s: serial %d, %s listed, %d left out; runs that the lost head alone named are not in the history",
-		made.Newest, made.Serial, plural(made.Segments, "segment", "segments"), made.Unlisted), nil
+		made.Newest, made.Serial, render.Plural(made.Segments, "segment", "segments"), made.Unlisted), nil
 }
 
 func (a *app) stateCheck(c *cli.Context) error {
@@ -75,19 +77,19 @@ func (a *app) stateCheck(c *cli.Context) error {
 			return err
 		}
 	}
-	s, err := a.openExisting(c, 0)
+	s, err := a.OpenExisting(c, 0)
 	if err != nil || s == nil {
 		return err
 	}
-	checkup, err := s.engine.Check(c.Context, s.stage)
+	checkup, err := s.Engine.Check(c.Context, s.Stage)
 	if err != nil {
 		return err
 	}
 	line := render.Checkup{
-		Stack: s.stage.Stack, Stage: s.stage.Name, Serial: checkup.Serial, Rows: checkup.Rows, Things: checkup.Things, Problems: []render.Finding{},
+		Stack: s.Stage.Stack, Stage: s.Stage.Name, Serial: checkup.Serial, Rows: checkup.Rows, Things: checkup.Things, Problems: []render.Finding{},
 	}
 	for _, f := range checkup.Findings {
-		found := render.Finding{Address: f.Address, Error: a.masked(f.Err), Identities: f.Identities}
+		found := render.Finding{Address: f.Address, Error: a.Masked(f.Err), Identities: f.Identities}
 		if f.Address != "" {
 			found.Hints = []string{"`athanor state rm " + f.Address + "` removes it from state; the next deploy finds existing objects by reading"}
 		}
@@ -96,14 +98,14 @@ func (a *app) stateCheck(c *cli.Context) error {
 	if rebuilt != "" {
 		line.Notes = append(line.Notes, rebuilt)
 	}
-	if origin := s.engine.Key.Origin(); origin.Alone && checkup.Serial > 0 {
+	if origin := s.Engine.Key.Origin(); origin.Alone && checkup.Serial > 0 {
 		line.Notes = append(line.Notes, fmt.Sprintf("the key %s is in %s, which only this machine has: keep a copy of it, nothing else opens the state; "+
-			"athanor secret rewrap wraps it for others", s.engine.Key.ID(), origin.Text))
+			"athanor secret rewrap wraps it for others", s.Engine.Key.ID(), origin.Text))
 	}
-	if a.asJSON {
-		a.json(line)
+	if a.AsJSON {
+		a.JSON(line)
 	} else {
-		line.Print(a.out, a.err, a.style(a.err))
+		line.Print(a.Out, a.Err, a.Style(a.Err))
 	}
 	if len(line.Problems) > 0 {
 		return cli.Exit(cli.ExitError)

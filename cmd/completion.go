@@ -13,8 +13,12 @@ import (
 	"time"
 
 	"github.com/athanor-dev/athanor/cmd/cli"
+	"github.com/athanor-dev/athanor/cmd/internal/files"
+	"github.com/athanor-dev/athanor/cmd/internal/loader"
+	"github.com/athanor-dev/athanor/cmd/internal/project"
 	"github.com/athanor-dev/athanor/cmd/internal/template"
 	"github.com/athanor-dev/athanor/cmd/internal/yamlstack"
+	"github.com/athanor-dev/athanor/cmd/render"
 	"github.com/athanor-dev/athanor/engine/state"
 	"github.com/athanor-dev/athanor/statestore"
 	"github.com/athanor-dev/athanor/statestore/seal"
@@ -42,10 +46,10 @@ func (a *app) completion(c *cli.Context) error {
 	}
 	script := cli.CompletionScript(shell)
 	if script == "" {
-		return hint(fmt.Errorf("completion: no script for %q", shell), "bash, zsh or fish")
+		return cli.Hint(fmt.Errorf("completion: no script for %q", shell), "bash, zsh or fish")
 	}
 	if !install {
-		_, err := fmt.Fprint(a.out, script)
+		_, err := fmt.Fprint(a.Out, script)
 		return err
 	}
 	home, err := os.UserHomeDir()
@@ -56,7 +60,7 @@ func (a *app) completion(c *cli.Context) error {
 	if err := replaceOwn(file, script); err != nil {
 		return err
 	}
-	fmt.Fprintf(a.err, "wrote %s\n%s\n", file, next)
+	fmt.Fprintf(a.Err, "wrote %s\n%s\n", file, next)
 	return nil
 }
 
@@ -74,7 +78,7 @@ func completionFile(shell, home string) (file, next string) {
 	case "zsh":
 		dir := filepath.Join(in("ZDOTDIR", ""), ".zfunc")
 		return filepath.Join(dir, "_athanor"), "next:  have this in .zshrc, before compinit where that is called already:\n" +
-			"       fpath+=" + shellWord(dir) + "; autoload -Uz compinit; compinit"
+			"       fpath+=" + render.ShellWord(dir) + "; autoload -Uz compinit; compinit"
 	default:
 		return filepath.Join(in("XDG_DATA_HOME", ".local/share"), "bash-completion", "completions", "athanor"),
 			"next:  open a new shell; without the package bash-completion, have this in .bashrc: source <(athanor completion bash)"
@@ -91,12 +95,12 @@ func replaceOwn(file, script string) error {
 	case err != nil:
 		return err
 	case !strings.Contains(string(old), "# Completion of athanor"):
-		return hint(fmt.Errorf("completion: %s: %w", file, errForeignFile), "athanor completion SHELL prints the script")
+		return cli.Hint(fmt.Errorf("completion: %s: %w", file, errForeignFile), "athanor completion SHELL prints the script")
 	}
 	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
 		return err
 	}
-	return writeInPlace(file, []byte(script), 0o644)
+	return files.Replace(file, []byte(script), 0o644)
 }
 
 // completionPatience is how long a shell waits for words.
@@ -116,7 +120,7 @@ func (a *app) completed(w cli.Wanted) []string {
 	case "shell":
 		return []string{"bash", "fish", "install", "zsh"}
 	case "kind":
-		names, _ := a.catalog.Match(w.Word + "*")
+		names, _ := a.Catalog.Match(w.Word + "*")
 		return names
 	case "":
 		return nil
@@ -151,16 +155,16 @@ func valueWanted(w cli.Wanted) string {
 
 // fromProject are the names that a stack or its state has. The target is an argument that is a file or a directory.
 func (a *app) fromProject(ctx context.Context, w cli.Wanted, what string) []string {
-	dir, file := absolute("."), ""
+	dir, file := files.Absolute("."), ""
 	for _, arg := range w.Args {
 		if info, err := os.Stat(arg); err == nil {
-			if dir = absolute(arg); !info.IsDir() {
+			if dir = files.Absolute(arg); !info.IsDir() {
 				dir, file = filepath.Dir(dir), dir
 			}
 		}
 	}
-	if a.program != nil {
-		dir = a.program.Dir
+	if a.Program != nil {
+		dir = a.Program.Dir
 	}
 	for _, name := range []string{"athanor.yaml", "athanor.yml"} {
 		if path := filepath.Join(dir, name); file == "" {
@@ -171,14 +175,14 @@ func (a *app) fromProject(ctx context.Context, w cli.Wanted, what string) []stri
 	}
 	declared := yamlstack.Names{}
 	if ext := filepath.Ext(file); ext == ".yaml" || ext == ".yml" {
-		if info, err := os.Stat(file); err == nil && info.Mode().IsRegular() && info.Size() <= maxInput {
+		if info, err := os.Stat(file); err == nil && info.Mode().IsRegular() && info.Size() <= loader.MaxInput {
 			if data, err := os.ReadFile(file); err == nil {
 				declared = yamlstack.NamesIn(data)
 			}
 		}
 	}
-	if a.program != nil {
-		declared.Stack = a.program.Name
+	if a.Program != nil {
+		declared.Stack = a.Program.Name
 	}
 	switch what {
 	case "config":
@@ -207,12 +211,12 @@ func (a *app) fromProject(ctx context.Context, w cli.Wanted, what string) []stri
 
 // fromStore are the names that the state store of a directory has of a stack, or of all stacks where none is known.
 func (a *app) fromStore(ctx context.Context, w cli.Wanted, dir, stack, what string) []string {
-	p, err := openProject(dir, absoluteStore(storeOf(w)))
+	p, err := project.Open(dir, project.AbsoluteStore(storeOf(w)))
 	if err != nil {
 		return nil
 	}
-	defer func() { _ = p.store.Close() }() // nothing was written
-	stages, err := p.store.Stages(ctx)
+	defer func() { _ = p.Store.Close() }() // nothing was written
+	stages, err := p.Store.Stages(ctx)
 	if err != nil {
 		return nil
 	}
@@ -225,7 +229,7 @@ func (a *app) fromStore(ctx context.Context, w cli.Wanted, dir, stack, what stri
 		case what == "stage":
 			names = append(names, stage.Name)
 		case stage.Name == stageOf(w):
-			names = append(names, inState(ctx, p.store, stage, dir, what)...)
+			names = append(names, inState(ctx, p.Store, stage, dir, what)...)
 		}
 	}
 	return names
@@ -246,7 +250,7 @@ func stageOf(w cli.Wanted) string {
 			return name
 		}
 	}
-	return defaultStage(w.Command)
+	return project.DefaultStage(w.Command)
 }
 
 // inState are the names that the state of a stage has. Outputs are sealed: they need a key that is on this machine.
@@ -269,7 +273,7 @@ func inState(ctx context.Context, store statestore.Store, stage statestore.Stage
 	if what == "address" {
 		return slices.Collect(maps.Keys(snap.Rows))
 	}
-	key, err := seal.Load(keyPlace(ctx, stage, dir), snap.KeyID)
+	key, err := seal.Load(project.KeyPlace(ctx, stage, dir), snap.KeyID)
 	if err != nil {
 		return nil
 	}

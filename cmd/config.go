@@ -12,14 +12,16 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
-	"strings"
 
 	"github.com/athanor-dev/athanor"
 	"github.com/athanor-dev/athanor/cmd/cli"
-	"github.com/athanor-dev/athanor/cmd/internal/yamlstack"
+	"github.com/athanor-dev/athanor/cmd/internal/files"
+	"github.com/athanor-dev/athanor/cmd/internal/loader"
+	"github.com/athanor-dev/athanor/cmd/internal/project"
+	"github.com/athanor-dev/athanor/cmd/internal/session"
+	"github.com/athanor-dev/athanor/cmd/internal/untrusted"
 	"github.com/athanor-dev/athanor/cmd/render"
 	"github.com/athanor-dev/athanor/engine"
-	"github.com/athanor-dev/athanor/reconcile/localfile"
 	"github.com/athanor-dev/athanor/reconcile/props"
 )
 
@@ -34,18 +36,18 @@ holds no secrets and allows nothing: see secret set and allow.`,
 			{
 				Name: "list", Usage: "list the config values of a stage, and where each comes from", ArgsUsage: "[TARGET]",
 				UsageText: "config list\nconfig list --stage prod --json",
-				Flags:     stageFlags(), Before: reads, Action: a.configList,
+				Flags:     project.StageFlags(), Before: untrusted.Reads, Action: a.configList,
 			},
 			{
 				Name: "get", Usage: "print one config value", ArgsUsage: "NAME [TARGET]",
 				UsageText: "config get dbSize --stage prod",
-				Flags:     stageFlags(), Before: reads, Action: a.configGet,
+				Flags:     project.StageFlags(), Before: untrusted.Reads, Action: a.configGet,
 			},
 			{
 				Name: "set", Usage: "write a config value into the file of a stage", ArgsUsage: "NAME VALUE [TARGET]",
 				Description: "Evaluates the program with the value first: a config that it does not have, or a value of another type, is refused.\nThe next plan shows what the value changes.",
 				UsageText:   "config set dbSize 20 --stage prod\nconfig set zones a,b            a list",
-				Flags:       stageFlags(), Action: a.configSet,
+				Flags:       project.StageFlags(), Action: a.configSet,
 			},
 		},
 	}
@@ -59,116 +61,21 @@ type configValue struct {
 	Source string `json:"source"`
 }
 
-// configFile is the name of a stage's file of config values.
-func configFile(stack, stage string) string { return stack + "." + stage + ".config.yaml" }
-
-// fillConfig completes the values of --config with those of the environment and of the stage's file.
-func (s *session) fillConfig(ctx context.Context, src *source) error {
-	if s.saved != nil || src.graph || src.plan != nil {
-		return nil // it has its values
-	}
-	s.configFrom = map[string]string{}
-	for name := range s.config {
-		s.configFrom[name] = "--config"
-	}
-	for _, entry := range os.Environ() {
-		if name, value, _ := strings.Cut(entry, "="); strings.HasPrefix(name, athanor.ConfigPrefix) {
-			s.config[name], s.configFrom[name] = value, "$"+name
-		}
-	}
-	values, file, err := s.app.configInFile(ctx, src, s.stage.Name)
-	if err != nil {
-		return err
-	}
-	for name, value := range values {
-		if s.configFrom[name] == "" && s.configFrom[athanor.ConfigVariable(name)] == "" {
-			s.config[name], s.configFrom[name] = value, filepath.Base(file)
-		}
-	}
-	return nil
-}
-
-// configInFile reads the file of config values of a stage, which need not exist. Of a Go program the stack's name is found
-// only where there is a file of any stack.
-func (a *app) configInFile(ctx context.Context, src *source, stage string) (values map[string]string, file string, err error) {
-	var stack string
-	switch {
-	case src.self:
-		stack = a.program.Name
-	case src.goMain:
-		found, err := filepath.Glob(filepath.Join(src.dir, "*."+stage+".config.yaml"))
-		if err != nil || len(found) == 0 {
-			return nil, "", err
-		}
-		stack, err = a.stackName(ctx, src)
-		if _, must := errors.AsType[*commandError](err); must {
-			return nil, "", nil // the program does the command, and reads the file
-		}
-		if err != nil {
-			return nil, "", err
-		}
-	default:
-		if stack, err = yamlstack.Name(src.data); err != nil {
-			return nil, "", nil //nolint:nilerr // evaluating the stack says what is wrong with it
-		}
-	}
-	if athanor.CheckStack(stack) != nil {
-		return nil, "", nil
-	}
-	file = filepath.Join(src.dir, configFile(stack, stage))
-	data, err := localfile.ReadAtMost(a.granted.within(ctx), file, maxConfig)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, file, nil
-	}
-	if err == nil {
-		values, err = yamlstack.ReadValues(data)
-	}
-	if err != nil {
-		return nil, file, fmt.Errorf("%s: %w", a.place(file), withoutPath(err))
-	}
-	return values, file, nil
-}
-
-// maxConfig bounds a file of config values: far above any real one.
-const maxConfig = 1 << 20
-
-// sourceOf says where the value of a config comes from.
-func (s *session) sourceOf(name string) string {
-	for _, key := range []string{name, athanor.ConfigVariable(name)} {
-		if from := s.configFrom[key]; from != "" {
-			return from
-		}
-	}
-	return "program"
-}
-
-// noteConfig says which config values come from the environment or from the stage's file.
-func (s *session) noteConfig(g *engine.Graph) {
-	if s.app.asJSON {
-		return
-	}
-	for _, name := range slices.Sorted(maps.Keys(g.Config)) {
-		if from := s.sourceOf(name); from != "program" && from != "--config" {
-			fmt.Fprintf(s.app.err, "config %s: %s, from %s\n", name, render.Escaped(render.Plain(g.Config[name])), from)
-		}
-	}
-}
-
 // openConfig evaluates the program of a command on config values. It gives nil when another program did the whole command.
-func (a *app) openConfig(c *cli.Context, names int) (*session, *source, error) {
-	s, src, err := a.begin(c, names)
-	if err == nil && (src.graph || src.plan != nil) {
-		err = hint(fmt.Errorf("%s: it was evaluated already", src.name()), "config values belong to a program")
+func (a *app) openConfig(c *cli.Context, names int) (*session.Session, *loader.Source, error) {
+	s, src, err := a.Begin(c, names)
+	if err == nil && (src.Graph || src.Plan != nil) {
+		err = cli.Hint(fmt.Errorf("%s: it was evaluated already", src.Name()), "config values belong to a program")
 	}
 	if err == nil {
-		err = s.fillConfig(c.Context, src)
+		err = s.FillConfig(c.Context, src)
 	}
 	if err != nil {
 		return nil, nil, err
 	}
-	s.graph, err = a.load(c.Context, src, s.stage.Name, s.config)
-	if _, must := errors.AsType[*commandError](err); must {
-		return nil, nil, a.orDelegate(c, src, names, err)
+	s.Graph, err = a.Load(c.Context, src, s.Stage.Name, s.Config)
+	if _, must := errors.AsType[*loader.CommandError](err); must {
+		return nil, nil, a.OrDelegate(c, src, names, err)
 	}
 	return s, src, err
 }
@@ -178,21 +85,21 @@ func (a *app) configList(c *cli.Context) error {
 	if err != nil || s == nil {
 		return err
 	}
-	names := slices.Sorted(maps.Keys(s.graph.Config))
+	names := slices.Sorted(maps.Keys(s.Graph.Config))
 	width := 0
 	for _, name := range names {
 		width = max(width, len(name))
 	}
 	for _, name := range names {
-		v := configValue{name, s.graph.Config[name], s.sourceOf(name)}
-		if a.asJSON {
-			a.json(v)
+		v := configValue{name, s.Graph.Config[name], s.SourceOf(name)}
+		if a.AsJSON {
+			a.JSON(v)
 			continue
 		}
-		fmt.Fprintf(a.out, "%-*s = %s  (%s)\n", width, name, render.Escaped(render.Plain(v.Value)), v.Source)
+		fmt.Fprintf(a.Out, "%-*s = %s  (%s)\n", width, name, render.Escaped(render.Plain(v.Value)), v.Source)
 	}
-	if len(names) == 0 && !a.asJSON {
-		fmt.Fprintf(a.err, "stack %s has no config\n", s.graph.Stack)
+	if len(names) == 0 && !a.AsJSON {
+		fmt.Fprintf(a.Err, "stack %s has no config\n", s.Graph.Stack)
 	}
 	return nil
 }
@@ -200,21 +107,21 @@ func (a *app) configList(c *cli.Context) error {
 func (a *app) configGet(c *cli.Context) error {
 	name := c.Args().First()
 	if name == "" {
-		return hint(errors.New("config get: which one?"), "`athanor config list` lists them")
+		return cli.Hint(errors.New("config get: which one?"), "`athanor config list` lists them")
 	}
 	s, _, err := a.openConfig(c, 1)
 	if err != nil || s == nil {
 		return err
 	}
-	v, ok := s.graph.Config[name]
+	v, ok := s.Graph.Config[name]
 	if !ok {
-		return noConfig(s.graph, name)
+		return noConfig(s.Graph, name)
 	}
-	if a.asJSON {
-		a.json(configValue{name, v, s.sourceOf(name)})
+	if a.AsJSON {
+		a.JSON(configValue{name, v, s.SourceOf(name)})
 		return nil
 	}
-	fmt.Fprintln(a.out, render.Escaped(render.Plain(v)))
+	fmt.Fprintln(a.Out, render.Escaped(render.Plain(v)))
 	return nil
 }
 
@@ -222,18 +129,18 @@ func (a *app) configGet(c *cli.Context) error {
 func noConfig(g *engine.Graph, name string) error {
 	err := fmt.Errorf("stack %s has no config %s", g.Stack, name)
 	if _, secret := g.Secrets[name]; secret {
-		return hint(err, fmt.Sprintf("%s is a secret: athanor secret set %s", name, name))
+		return cli.Hint(err, fmt.Sprintf("%s is a secret: athanor secret set %s", name, name))
 	}
 	names := slices.Sorted(maps.Keys(g.Config))
 	if near, ok := props.Nearest(name, names); ok {
-		return hint(err, "did you mean "+near+"?")
+		return cli.Hint(err, "did you mean "+near+"?")
 	}
-	return hint(err, "`athanor config list` lists those that it has")
+	return cli.Hint(err, "`athanor config list` lists those that it has")
 }
 
 func (a *app) configSet(c *cli.Context) error {
 	if c.NArg() < 2 {
-		return hint(errors.New("config set: which value?"), "athanor config set NAME VALUE")
+		return cli.Hint(errors.New("config set: which value?"), "athanor config set NAME VALUE")
 	}
 	name, value := c.Args().Get(0), c.Args().Get(1)
 	if err := athanor.CheckName(name); err != nil {
@@ -243,16 +150,16 @@ func (a *app) configSet(c *cli.Context) error {
 	if s == nil {
 		return before
 	}
-	if src.stdin {
-		return hint(errors.New("target -: the file of a stage stands beside its program"), "name the program's directory or file")
+	if src.Stdin {
+		return cli.Hint(errors.New("target -: the file of a stage stands beside its program"), "name the program's directory or file")
 	}
 	if before == nil {
-		if _, ok := s.graph.Config[name]; !ok {
-			return noConfig(s.graph, name)
+		if _, ok := s.Graph.Config[name]; !ok {
+			return noConfig(s.Graph, name)
 		}
 	}
-	s.config[name] = value
-	g, err := a.load(c.Context, src, s.stage.Name, s.config)
+	s.Config[name] = value
+	g, err := a.Load(c.Context, src, s.Stage.Name, s.Config)
 	if err != nil && addsProblem(before, err) {
 		return err
 	}
@@ -264,27 +171,27 @@ func (a *app) configSet(c *cli.Context) error {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	if err := writeInPlace(file, withValue(text, name, value), 0o644); err != nil {
+	if err := files.Replace(file, withValue(text, name, value), 0o644); err != nil {
 		return err
 	}
-	if a.asJSON {
-		a.json(map[string]string{"type": "config", "name": name, "value": value, "stage": s.stage.Name, "file": file})
+	if a.AsJSON {
+		a.JSON(map[string]string{"type": "config", "name": name, "value": value, "stage": s.Stage.Name, "file": file})
 		return nil
 	}
-	fmt.Fprintf(a.err, "wrote %s\nnext:  athanor plan --stage %s\n", a.place(file), s.stage.Name)
+	fmt.Fprintf(a.Err, "wrote %s\nnext:  athanor plan --stage %s\n", a.Place(file), s.Stage.Name)
 	return nil
 }
 
 // fileToSet is the file that a value is written to.
-func (a *app) fileToSet(ctx context.Context, s *session, src *source, g *engine.Graph) (string, error) {
+func (a *app) fileToSet(ctx context.Context, s *session.Session, src *loader.Source, g *engine.Graph) (string, error) {
 	if g != nil {
-		return filepath.Join(src.dir, configFile(g.Stack, s.stage.Name)), nil
+		return filepath.Join(src.Dir, loader.ConfigFile(g.Stack, s.Stage.Name)), nil
 	}
-	if src.goMain {
-		stack, err := a.stackName(ctx, src)
-		return filepath.Join(src.dir, configFile(stack, s.stage.Name)), err
+	if src.GoMain {
+		stack, err := a.StackName(ctx, src)
+		return filepath.Join(src.Dir, loader.ConfigFile(stack, s.Stage.Name)), err
 	}
-	_, file, err := a.configInFile(ctx, src, s.stage.Name)
+	_, file, err := a.ConfigInFile(ctx, src, s.Stage.Name)
 	return file, err
 }
 
@@ -317,18 +224,4 @@ func withValue(text []byte, name, value string) []byte {
 		text = append(text, '\n')
 	}
 	return append(text, line+"\n"...)
-}
-
-// writeInPlace replaces a file in one step.
-func writeInPlace(file string, data []byte, mode os.FileMode) error {
-	aside, err := os.CreateTemp(filepath.Dir(file), ".athanor-config-*")
-	if err != nil {
-		return err
-	}
-	defer os.Remove(aside.Name())
-	_, err = aside.Write(data)
-	if err = errors.Join(err, aside.Chmod(mode), aside.Close()); err != nil {
-		return err
-	}
-	return os.Rename(aside.Name(), file)
 }

@@ -3,19 +3,13 @@ package cmd
 import (
 	"context"
 	"errors"
-	"fmt"
-	"io"
-	"maps"
-	"slices"
-	"strings"
 
 	"github.com/athanor-dev/athanor/cmd/cli"
-	"github.com/athanor-dev/athanor/cmd/render"
+	"github.com/athanor-dev/athanor/cmd/internal/loader"
+	"github.com/athanor-dev/athanor/cmd/internal/project"
+	"github.com/athanor-dev/athanor/cmd/internal/session"
+	"github.com/athanor-dev/athanor/cmd/internal/untrusted"
 	"github.com/athanor-dev/athanor/engine"
-	"github.com/athanor-dev/athanor/engine/plan/operation"
-	"github.com/athanor-dev/athanor/providers/aws"
-	"github.com/athanor-dev/athanor/statestore"
-	"github.com/athanor-dev/athanor/statestore/seal"
 )
 
 func (a *app) deployCommand() *cli.Command {
@@ -24,7 +18,7 @@ func (a *app) deployCommand() *cli.Command {
 		Description: `Plans, shows the plan, asks, applies it, and prints the outputs. The next deploy completes an interrupted one,
 wherever that ran.
 
-` + targetHelp + `
+` + loader.TargetHelp + `
 A PLANFILE is what ` + "`plan --out`" + ` wrote: exactly that plan is applied, or nothing if anything changed since. Its program is
 in TARGET, without one in the current directory: the file never says which program runs.
 
@@ -38,8 +32,8 @@ deploy plan.json ./shop         the same, with the program in ./shop
 deploy --approved ID --yes      what was submitted by plan --submit, and approved
 deploy --reviewed plan.json -y  plan anew; nothing that plan.json does not announce
 graph --json | athanor deploy - -y`,
-		Flags:  stageFlags(cli.PlanFlags(cli.ApplyFlags(newStageFlag(), massDeleteFlag(), reviewedFlag(), approvedFlag(), ttlFlag())...)...),
-		Before: readsWith("dry-run"),
+		Flags:  project.StageFlags(cli.PlanFlags(cli.ApplyFlags(session.NewStageFlag(), massDeleteFlag(), reviewedFlag(), approvedFlag(), ttlFlag())...)...),
+		Before: untrusted.ReadsWith("dry-run"),
 		Action: a.deploy,
 	}
 }
@@ -50,7 +44,7 @@ func (a *app) planCommand() *cli.Command {
 		Description: `Reads every resource and compares it with the program. Writes nothing, neither to state nor to the cloud.
 What changed outside athanor is labelled "drift".
 
-` + targetHelp + `
+` + loader.TargetHelp + `
 
 Exit codes: 0 nothing to do; 1 error; 2 changes or drift pending.`,
 		UsageText: `plan                            what deploy would do here
@@ -59,14 +53,14 @@ plan --json                     the whole plan as one document
 plan --markdown > comment.md    for a pull request; names of the stack format nothing in it
 plan --out plan.json            save it; athanor deploy plan.json applies exactly that
 plan --iam > policy.json        the least that AWS must allow for it`,
-		Flags: stageFlags(cli.PlanFlags(&cli.BoolFlag{
+		Flags: project.StageFlags(cli.PlanFlags(&cli.BoolFlag{
 			Name: "iam", Usage: "print the least policy of AWS IAM that allows exactly this plan to be deployed",
 		}, &cli.BoolFlag{
 			Name: "markdown", Usage: "print the plan as Markdown, for the comment of a pull request",
 		}, submitFlag(), &cli.BoolFlag{
-			Name: "untrusted", Usage: "plan a stranger's stack: run no program, read no secret, say what was not observed (also $" + untrustedVariable + ")",
+			Name: "untrusted", Usage: "plan a stranger's stack: run no program, read no secret, say what was not observed (also $" + untrusted.Variable + ")",
 		})...),
-		Before: reads,
+		Before: untrusted.Reads,
 		Action: a.planOnly,
 	}
 }
@@ -82,7 +76,7 @@ Exit codes: 0 nothing is left; 1 error; 3 another run holds the stage; 4 some co
 		UsageText: `destroy                         the stack in this directory
 destroy --stack shop --stage dev-ada
 destroy --dry-run               only show what would be deleted`,
-		Flags: stageFlags(cli.DeleteFlags(cli.ApplyFlags(
+		Flags: project.StageFlags(cli.DeleteFlags(cli.ApplyFlags(
 			cli.StackFlag("destroy"),
 			cli.DryRunFlag("only show what would be deleted"))...)...),
 		Action: a.destroy,
@@ -93,208 +87,55 @@ func (a *app) deploy(c *cli.Context) error {
 	if c.Bool("dry-run") {
 		return a.planOnly(c)
 	}
-	s, err := a.openSession(c)
+	s, err := a.OpenTarget(c)
 	if err != nil || s == nil {
 		return err
 	}
-	if err := s.readReview(c); err != nil {
+	if err := s.ReadReview(c); err != nil {
 		return err
 	}
-	if _, err := s.newStage(c, 0); err != nil {
+	if _, err := s.NewStage(c, 0); err != nil {
 		return err
 	}
-	p, err := s.plan(c.Context)
-	p, err = s.offerTakeOver(c, p, err, s.plan)
-	return s.proceed(c, p, err)
+	p, err := s.Plan(c.Context)
+	p, err = session.OfferTakeOver(s, c, p, err, s.Plan)
+	return s.Proceed(c, p, err)
 }
 
 func (a *app) planOnly(c *cli.Context) error {
-	if c.Bool("markdown") && (a.asJSON || c.Bool("iam")) {
-		return hint(errors.New("--markdown: the plan is printed in one form"), "leave out --json or --iam")
+	if c.Bool("markdown") && (a.AsJSON || c.Bool("iam")) {
+		return cli.Hint(errors.New("--markdown: the plan is printed in one form"), "leave out --json or --iam")
 	}
-	if untrusted(c) {
+	if untrusted.Is(c) {
 		return a.planUntrusted(c)
 	}
-	s, err := a.openSession(c)
+	s, err := a.OpenTarget(c)
 	if err != nil || s == nil {
 		return err
 	}
-	p, err := s.plan(c.Context)
-	return s.show(c, p, err)
+	p, err := s.Plan(c.Context)
+	return s.Show(c, p, err)
 }
 
 func (a *app) destroy(c *cli.Context) error {
-	s, err := a.openStage(c)
+	s, err := a.OpenStage(c)
 	if err != nil || s == nil {
 		return err
 	}
 	plan := func(ctx context.Context) (*engine.Plan, error) {
-		return s.planning(func() (*engine.Plan, error) { return s.engine.PlanDestroy(ctx, s.stage, s.graph, s.options) })
+		return s.Planning(func() (*engine.Plan, error) { return s.Engine.PlanDestroy(ctx, s.Stage, s.Graph, s.Options) })
 	}
 	p, err := plan(c.Context)
 	if c.Bool("dry-run") {
-		return s.show(c, p, err)
+		return s.Show(c, p, err)
 	}
-	p, err = s.offerTakeOver(c, p, err, plan)
-	s.graph = nil // what the record says is in the plan; a large program need not be held while it goes
-	if err := s.proceed(c, p, err); err != nil {
+	p, err = session.OfferTakeOver(s, c, p, err, plan)
+	s.Graph = nil // what the record says is in the plan; a large program need not be held while it goes
+	if err := s.Proceed(c, p, err); err != nil {
 		return err
 	}
-	s.forget(c.Context, p)
+	s.Forget(c.Context, p)
 	return nil
-}
-
-// forget lets a machine remember no store of a stage of which nothing is left: a store that is made anew has lost nothing. What
-// was destroyed without its state may have been more than what was found.
-func (s *session) forget(ctx context.Context, p *engine.Plan) {
-	snap, err := s.engine.Store.Load(ctx, s.stage)
-	if err == nil && !p.Recovered && len(snap.Rows)+len(snap.Damaged) == 0 {
-		err = seal.RememberStore("", s.project.root, s.stage.Stack, s.stage.Name, "")
-	}
-	if err != nil {
-		s.app.warn("this machine still remembers what was destroyed: %v", err)
-	}
-}
-
-// show prints a plan and nothing else. It exits 2 when there are changes, and says so.
-func (s *session) show(c *cli.Context, p *engine.Plan, refused error) error {
-	a := s.app
-	if p == nil {
-		return refused
-	}
-	policy := needed(c, p)
-	doc := render.PlanDocument{Plan: p, IAM: policy, NotObserved: s.notObserved()}
-	doc.Problems, _ = a.errors().Lines(refused)
-	switch {
-	case a.asJSON:
-		a.json(doc)
-	case c.Bool("markdown"):
-		if err := (render.Markdown{}).Plan(a.out, doc); err != nil {
-			return err
-		}
-	case policy == nil:
-		s.showPlan(a.out, p, true)
-	case refused == nil:
-		if err := a.document(policy); err != nil {
-			return err
-		}
-	}
-	if !a.asJSON {
-		for _, r := range s.notObserved() {
-			fmt.Fprintf(a.err, "not observed: %s: %s\n", r.Address, r.Why)
-		}
-	}
-	if refused != nil {
-		return a.refused(refused)
-	}
-	if file := c.String("out"); file != "" {
-		if err := s.savePlan(c.Context, file, p); err != nil {
-			return err
-		}
-		fmt.Fprintf(a.err, "saved: athanor deploy %s applies exactly this plan\n", file+targetElsewhere(s.target))
-	}
-	if c.Bool("submit") {
-		if err := s.submitPlan(c.Context, p); err != nil {
-			return err
-		}
-	}
-	switch {
-	case len(p.Blocked()) > 0:
-		return a.refused(s.shown(policy == nil, p.BlockedError(p.Blocked())))
-	case p.Pending():
-		fmt.Fprintln(a.err, "exit code 2: changes are pending")
-		return cli.Exit(cli.ExitPending)
-	}
-	return nil
-}
-
-// notObserved lists what an untrusted plan did not observe.
-func (s *session) notObserved() []render.NotObserved {
-	var list []render.NotObserved
-	for _, address := range slices.Sorted(maps.Keys(s.unobserved)) {
-		list = append(list, render.NotObserved{Address: address, Action: "not-observed", Why: s.unobserved[address]})
-	}
-	return list
-}
-
-// needed is the policy that --iam asks for, nil without it.
-func needed(c *cli.Context, p *engine.Plan) map[string]any {
-	if !c.Bool("iam") {
-		return nil
-	}
-	return aws.LeastPolicy(engine.Needs(c.Context, p))
-}
-
-// refused ends with what a plan refuses. With --json it is in the document already.
-func (a *app) refused(err error) error {
-	if len(render.Problems(err)) == 0 {
-		return err
-	}
-	if !a.asJSON {
-		a.errors().Print(a.err, a.style(a.err), err)
-	}
-	return cli.Exit(cli.ExitError)
-}
-
-// proceed shows a plan, asks, applies it and reports.
-func (s *session) proceed(c *cli.Context, p *engine.Plan, err error) error {
-	a := s.app
-	if p == nil {
-		return err
-	}
-	if !a.asJSON && (err != nil || p.Pending() || len(p.Blocked()) > 0) {
-		s.showPlan(a.err, p, !c.Bool("yes"))
-	}
-	if err != nil && a.asJSON {
-		return err
-	}
-	if err != nil {
-		return a.refused(err)
-	}
-	if err := s.refusal(c, p); err != nil {
-		return err
-	}
-	if file := c.String("out"); file != "" {
-		if err := s.savePlan(c.Context, file, p); err != nil {
-			return err
-		}
-	}
-	if p.Pending() {
-		if err := s.approved(c, p); err != nil {
-			return err
-		}
-	}
-	return s.expiring(c, func() error { return s.apply(c, p) })
-}
-
-// approved is why a plan is not applied; nil when its user, or a flag, says that it is.
-func (s *session) approved(c *cli.Context, p *engine.Plan) error {
-	if creates(c.Command.Name) {
-		if typed, err := s.newStage(c, len(p.Actions)); err != nil || typed {
-			return err
-		}
-	}
-	return s.answered(c, p)
-}
-
-// answered is why a plan is not applied; nil when --yes or its user says that it is. A plan that deletes most of a stage says
-// so above the question, and needs more than --yes.
-func (s *session) answered(c *cli.Context, p *engine.Plan) error {
-	if err := s.asReviewed(p); err != nil {
-		return err
-	}
-	mass, err := s.massDeletion(c.Context, p)
-	switch {
-	case err != nil:
-		return err
-	case mass != "" && !c.Bool("allow-mass-delete") && (c.Bool("yes") || s.app.asJSON):
-		return hint(fmt.Errorf("%w: the plan %s; nothing was changed", engine.ErrNotApproved, mass), "--allow-mass-delete with --yes deletes them")
-	case c.Bool("yes"):
-		return nil
-	case mass != "" && !s.app.asJSON:
-		fmt.Fprintf(s.app.err, "This %s.\n", mass)
-	}
-	return s.approve(c.Context, p)
 }
 
 // massDeleteFlag permits a plan that deletes most of a stage.
@@ -302,165 +143,16 @@ func massDeleteFlag() cli.Flag {
 	return &cli.BoolFlag{Category: cli.Safety, Name: "allow-mass-delete", Usage: "with --yes: allow a plan that deletes more than half of a stage of ten resources or more"}
 }
 
-// massDeletion says how much of a stage a plan deletes, where that is more than half of ten resources or more; "" elsewhere,
-// and for what was asked to destroy the stage.
-func (s *session) massDeletion(ctx context.Context, p *engine.Plan) (string, error) {
-	const fewest = 10
-	deleted := 0
-	for i := range p.Actions {
-		if p.Actions[i].Action == engine.Delete {
-			deleted++
-		}
-	}
-	if p.Destroy || s.reviewed != nil || deleted <= fewest/2 {
-		return "", nil
-	}
-	snap, err := s.project.store.Load(ctx, s.stage)
-	if err != nil {
-		return "", err
-	}
-	if all := len(snap.Rows); all >= fewest && 2*deleted > all {
-		return fmt.Sprintf("deletes %d of the %d resources of %s", deleted, all, s.stage), nil
-	}
-	return "", nil
+// reviewedFlag holds a deploy to a plan that was reviewed.
+func reviewedFlag() cli.Flag {
+	return &cli.StringFlag{Category: cli.Safety, Name: "reviewed", Usage: "deploy only what the saved plan in `FILE` announces; else exit 5 with the difference"}
 }
 
-// creates reports whether a command can be the first one of a stage.
-func creates(command string) bool { return command == "deploy" || command == "adopt" }
-
-// refusal is why a plan that was shown is not begun; nil when it is.
-func (s *session) refusal(c *cli.Context, p *engine.Plan) error {
-	err := s.shown(true, p.Refusal())
-	if err == nil || c.Command.Name != "deploy" {
-		return err
-	}
-	return hint(err, "nothing was done; --exclude ADDRESS goes on without one and what needs it")
+// submitFlag submits a plan, and approvedFlag deploys one that was approved.
+func submitFlag() cli.Flag {
+	return &cli.BoolFlag{Name: "submit", Usage: "submit the plan to the service for approval by somebody else"}
 }
 
-// shown returns an error that says what a plan says, which people have read where the plan was shown as text.
-func (s *session) shown(asText bool, err error) error {
-	if err == nil || s.app.asJSON || !asText {
-		return err
-	}
-	return render.Shown(err)
-}
-
-// approve asks whether a plan is to be applied. Where users' data may be deleted, the name of the stage is the yes.
-func (s *session) approve(ctx context.Context, p *engine.Plan) error {
-	a, details := s.app, func() { s.showDetails(p) }
-	lost := a.losesData(p)
-	if len(lost) == 0 {
-		return a.confirm(ctx, render.ApplyQuestion(p, s.question), isYes, details)
-	}
-	if a.mayAsk() {
-		a.style(a.err).LosesData(a.err, lost)
-	}
-	isName := func(text string) bool { return strings.EqualFold(text, p.Stage) }
-	return a.confirm(ctx, render.NameQuestion(p, s.question), isName, details)
-}
-
-// losesData are the lines of a plan that may delete users' data.
-func (a *app) losesData(p *engine.Plan) []engine.Planned {
-	var lost []engine.Planned
-	for i := range p.Actions {
-		loses := slices.ContainsFunc(p.Actions[i].Steps, func(step operation.Step) bool {
-			return slices.ContainsFunc(step.Operations, func(o operation.Operation) bool {
-				return o.Verb == operation.Remove && o.Data && a.holdsData(o.Object.Kind)
-			})
-		})
-		if loses {
-			lost = append(lost, p.Actions[i])
-		}
-	}
-	return lost
-}
-
-// holdsData reports whether objects of a kind can hold users' data.
-func (a *app) holdsData(kind string) bool {
-	k, known := a.catalog.Kind(kind)
-	return known && k.Spec().HoldsData
-}
-
-// ask asks a question; anything but a yes is an error. Without a terminal nobody can answer, and nothing changes.
-func (a *app) ask(ctx context.Context, question string) error {
-	return a.confirm(ctx, question+" [y/N] ", isYes, nil)
-}
-
-// mayAsk reports whether somebody can answer a question.
-func (a *app) mayAsk() bool { return !a.asJSON && isTerminal(a.in) }
-
-// confirm is the same with a whole prompt and its own yes, and shows details to who asks for them before it asks again; nil has none.
-func (a *app) confirm(ctx context.Context, prompt string, yes func(text string) bool, details func()) error {
-	if !a.mayAsk() {
-		return hint(fmt.Errorf("%w; nothing was changed", engine.ErrNotApproved), "--yes goes ahead without asking")
-	}
-	for {
-		a.style(a.err).Question(a.err, prompt)
-		text, err := a.reply(ctx)
-		if err == nil && details != nil && (text == "d" || text == "details") && !yes(text) {
-			details()
-			continue
-		}
-		return a.decided(yes(text), err)
-	}
-}
-
-// decided turns an answer into an error: nil is a yes.
-func (a *app) decided(yes bool, err error) error {
-	switch {
-	case err != nil:
-		fmt.Fprintln(a.err)
-		return err
-	case !yes:
-		fmt.Fprintln(a.err, "Nothing was changed.")
-		return cli.Exit(cli.ExitNotApproved)
-	}
-	return nil
-}
-
-func isYes(text string) bool { return text == "y" || text == "yes" }
-
-// answer reads a yes or a no. The end of input is a no.
-func (a *app) answer(ctx context.Context) (bool, error) {
-	text, err := a.reply(ctx)
-	return isYes(text), err
-}
-
-// reply reads a line in small letters, "" at the end of input.
-func (a *app) reply(ctx context.Context) (string, error) {
-	type reply struct {
-		text string
-		err  error
-	}
-	read := make(chan reply, 1)
-	go func() {
-		line, err := readLine(a.in)
-		read <- reply{line, err}
-	}()
-	select {
-	case <-ctx.Done():
-		return "", errInterrupted
-	case <-a.interrupts.stopped:
-		return "", errInterrupted
-	case r := <-read:
-		if errors.Is(r.err, io.EOF) {
-			fmt.Fprintln(a.err)
-			return "", nil
-		}
-		return r.text, r.err
-	}
-}
-
-// verdict turns a result into an exit code.
-func verdict(res *engine.Result, p *engine.Plan) error {
-	switch {
-	case res.State == statestore.Cancelled:
-		return cli.Exit(cli.ExitInterrupted)
-	case res.Complete():
-		return nil
-	case res.Run == "" || !p.Pending():
-		return cli.Exit(cli.ExitError)
-	default:
-		return cli.Exit(cli.ExitPartly)
-	}
+func approvedFlag() cli.Flag {
+	return &cli.StringFlag{Category: cli.Safety, Name: "approved", Usage: "deploy what plan `ID` announces, which was submitted and approved; else exit 5 with the difference"}
 }

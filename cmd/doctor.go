@@ -15,6 +15,11 @@ import (
 	"time"
 
 	"github.com/athanor-dev/athanor/cmd/cli"
+	"github.com/athanor-dev/athanor/cmd/internal/files"
+	"github.com/athanor-dev/athanor/cmd/internal/gomodule"
+	"github.com/athanor-dev/athanor/cmd/internal/loader"
+	"github.com/athanor-dev/athanor/cmd/internal/project"
+	"github.com/athanor-dev/athanor/cmd/internal/session"
 	"github.com/athanor-dev/athanor/cmd/internal/yamlstack"
 	"github.com/athanor-dev/athanor/cmd/render"
 	"github.com/athanor-dev/athanor/engine"
@@ -34,7 +39,7 @@ it checks the toolchains and the state store.
 
 Exit codes: 0 nothing is missing, maybe with warnings; 1 something is.`,
 		UsageText: "doctor                          the stack in this directory\ndoctor shop --stage prod --json one object for each check",
-		Flags:     stageFlags(), Action: a.doctor,
+		Flags:     project.StageFlags(), Action: a.doctor,
 	}
 }
 
@@ -66,19 +71,19 @@ func (a *app) doctor(c *cli.Context) error {
 			a.showCheck(k)
 		}
 	}
-	show(check{"athanor", checkOK, a.versionText(), nil})
-	s, src, err := a.begin(c, 0)
-	if errors.Is(err, errNoProgram) {
+	show(check{"athanor", checkOK, a.Release.Text(), nil})
+	s, src, err := a.Begin(c, 0)
+	if errors.Is(err, loader.ErrNoProgram) {
 		show(toolchain("go", false, "version"), toolchain("node", false, "--version"))
 		show(check{"program", checkWarning, "there is none here", []string{"athanor init writes a first stack"}})
-		show(a.storeCheck(c.Context, directoryOf(c.Args().First()), absoluteStore(c.String("store")), statestore.Stage{})...)
+		show(a.storeCheck(c.Context, files.Folder(c.Args().First()), project.AbsoluteStore(c.String("store")), statestore.Stage{})...)
 		return doctorEnd(missing)
 	}
 	if err != nil {
 		return err
 	}
-	if src.goMain || src.self {
-		used, err := usedBy(src.dir)
+	if src.GoMain || src.Self {
+		used, err := gomodule.UsedBy(src.Dir)
 		if err != nil {
 			return err
 		}
@@ -88,12 +93,12 @@ func (a *app) doctor(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	needsGo := src.goMain || g != nil && builtWithGo(g)
+	needsGo := src.GoMain || g != nil && builtWithGo(g)
 	show(toolchain("go", needsGo, "version"), toolchain("node", false, "--version"))
 	show(checks...)
-	show(a.storeCheck(c.Context, src.dir, s.store, s.stage)...)
+	show(a.storeCheck(c.Context, src.Dir, s.Store, s.Stage)...)
 	if g != nil {
-		show(a.keyCheck(c.Context, s, src.dir)...)
+		show(a.keyCheck(c.Context, s, src.Dir)...)
 		show(secretChecks(c.Context, s, g)...)
 		show(a.providerChecks(c.Context, g)...)
 	}
@@ -110,12 +115,12 @@ func doctorEnd(missing int) error {
 
 // showCheck prints a check.
 func (a *app) showCheck(k check) {
-	if a.asJSON {
+	if a.AsJSON {
 		k.Text = render.Escaped(k.Text)
-		a.json(k)
+		a.JSON(k)
 		return
 	}
-	a.style(a.out).Check(a.out, render.Check(k))
+	a.Style(a.Out).Check(a.Out, render.Check(k))
 }
 
 // failed is a check that found something missing.
@@ -126,7 +131,7 @@ func (a *app) failed(name string, err error) check {
 		fixes = append(fixes, reconcile.Hints(p.Err)...)
 	}
 	if texts == nil {
-		texts = []string{a.masked(err)}
+		texts = []string{a.Masked(err)}
 	}
 	fixes = append(fixes, render.Hints(err)...)
 	slices.Sort(fixes)
@@ -164,29 +169,29 @@ func builtWithGo(g *engine.Graph) bool {
 }
 
 // programCheck evaluates the program. What is wrong with it, its config or its permissions is a check, and the graph nil.
-func (a *app) programCheck(c *cli.Context, s *session, src *source) (*engine.Graph, []check, error) {
-	if a.granted != nil {
-		a.granted.asks = false
+func (a *app) programCheck(c *cli.Context, s *session.Session, src *loader.Source) (*engine.Graph, []check, error) {
+	if a.Granted != nil {
+		a.Granted.Asks = false
 	}
-	err := s.fillConfig(c.Context, src)
+	err := s.FillConfig(c.Context, src)
 	if err != nil {
 		return nil, []check{a.failed("config", err)}, nil
 	}
-	g, err := a.load(c.Context, src, s.stage.Name, s.config)
-	if _, must := errors.AsType[*commandError](err); must {
-		return nil, nil, a.orDelegate(c, src, 0, err)
+	g, err := a.Load(c.Context, src, s.Stage.Name, s.Config)
+	if _, must := errors.AsType[*loader.CommandError](err); must {
+		return nil, nil, a.OrDelegate(c, src, 0, err)
 	}
 	if err != nil {
-		if name, bad := yamlstack.Name(src.data); src.data != nil && bad == nil {
-			s.stage.Stack = name
+		if name, bad := yamlstack.Name(src.Data); src.Data != nil && bad == nil {
+			s.Stage.Stack = name
 		}
 		return nil, []check{a.failed("program", err)}, nil
 	}
-	c.Context = a.granted.within(c.Context)
-	s.stage.Stack, s.graph = g.Stack, g
+	c.Context = a.Granted.Within(c.Context)
+	s.Stage.Stack, s.Graph = g.Stack, g
 	checks := []check{{"program", checkOK, fmt.Sprintf("stack %s, stage %s, %d resources", g.Stack, g.Stage, len(g.Resources)), nil}}
 	for _, name := range slices.Sorted(maps.Keys(g.Config)) {
-		checks = append(checks, check{"config", checkOK, fmt.Sprintf("%s = %s, from %s", name, render.Plain(g.Config[name]), s.sourceOf(name)), nil})
+		checks = append(checks, check{"config", checkOK, fmt.Sprintf("%s = %s, from %s", name, render.Plain(g.Config[name]), s.SourceOf(name)), nil})
 	}
 	return g, checks, nil
 }
@@ -195,16 +200,16 @@ func (a *app) programCheck(c *cli.Context, s *session, src *source) (*engine.Gra
 func (a *app) storeCheck(ctx context.Context, dir, store string, stage statestore.Stage) []check {
 	ctx, stop := patient(ctx)
 	defer stop()
-	p, err := openProject(dir, store)
+	p, err := project.Open(dir, store)
 	if err != nil {
 		return []check{a.failed("store", err)}
 	}
-	a.store = p.store
-	lines, err := stageLines(ctx, p.store, stage.Stack)
+	a.Store = p.Store
+	lines, err := stageLines(ctx, p.Store, stage.Stack)
 	if err != nil {
 		return []check{a.failed("store", err)}
 	}
-	checks := []check{{"store", checkOK, fmt.Sprintf("%s, %d stages", p.name, len(lines)), nil}}
+	checks := []check{{"store", checkOK, fmt.Sprintf("%s, %d stages", p.Name, len(lines)), nil}}
 	for _, l := range lines {
 		switch {
 		case l.Stage != stage.Name:
@@ -218,19 +223,19 @@ func (a *app) storeCheck(ctx context.Context, dir, store string, stage statestor
 }
 
 // keyCheck looks for the key of the stage, and makes none.
-func (a *app) keyCheck(ctx context.Context, s *session, dir string) []check {
+func (a *app) keyCheck(ctx context.Context, s *session.Session, dir string) []check {
 	ctx, stop := patient(ctx)
 	defer stop()
-	p, err := openProject(dir, s.store)
+	p, err := project.Open(dir, s.Store)
 	if err != nil {
 		return nil // the check of the store said it
 	}
-	defer func() { _ = p.store.Close() }() // nothing was written
-	snap, err := p.store.Load(ctx, s.stage)
+	defer func() { _ = p.Store.Close() }() // nothing was written
+	snap, err := p.Store.Load(ctx, s.Stage)
 	if err != nil {
 		return nil
 	}
-	place := keySources(ctx, s.stage, dir)
+	place := project.KeySources(ctx, s.Stage, dir)
 	place.Stored = snap.Meta[keeper.RingFact]
 	key, err := seal.Load(place, snap.KeyID)
 	switch {
@@ -241,17 +246,17 @@ func (a *app) keyCheck(ctx context.Context, s *session, dir string) []check {
 	case key.Origin().Alone && snap.KeyID != "":
 		return []check{{
 			"key", checkWarning, fmt.Sprintf("key %s is in %s, which only this machine has", key.ID(), key.Origin().Text),
-			[]string{"athanor secret rewrap --stage " + s.stage.Name + " wraps it for others"},
+			[]string{"athanor secret rewrap --stage " + s.Stage.Name + " wraps it for others"},
 		}}
 	}
 	return []check{{"key", checkOK, fmt.Sprintf("key %s, %s", key.ID(), key.Origin().Text), nil}}
 }
 
 // secretChecks looks whether each secret that the program names has a value. No value is read.
-func secretChecks(ctx context.Context, s *session, g *engine.Graph) []check {
+func secretChecks(ctx context.Context, s *session.Session, g *engine.Graph) []check {
 	var checks []check
 	sealed := map[string]bool{}
-	secrets, err := keyPlace(ctx, s.stage, g.Dir).Secrets()
+	secrets, err := project.KeyPlace(ctx, s.Stage, g.Dir).Secrets()
 	if err == nil {
 		for _, name := range secrets.Names() {
 			sealed[name] = true
@@ -293,7 +298,7 @@ func (a *app) providerChecks(ctx context.Context, g *engine.Graph) []check {
 	var checks []check
 	asked := map[string]bool{}
 	ask := func(kind string, settings map[string]any) {
-		p, ok := a.catalog.ProviderOf(kind)
+		p, ok := a.Catalog.ProviderOf(kind)
 		name := p.Name + string(tree.Canonical(map[string]any(settings)))
 		if !ok || asked[name] || p.Open == nil {
 			return

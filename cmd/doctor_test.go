@@ -47,39 +47,3 @@ func TestClockCheck(t *testing.T) {
 		t.Errorf("%+v", k)
 	}
 }
-
-// TestReleases tells versions that a module proxy has from those that nobody can get.
-func TestReleases(t *testing.T) {
-	for version, want := range map[string]string{
-		"": "", "(development build)": "", "v0.0.0-20260301120000-0123456789ab": "", "v1.2.4-0.20260301120000-0123456789ab": "",
-		"v1.2.3+dirty": "", "v1.2.3": "v1.2.3", "1.2.3": "v1.2.3", "v1.3.0-rc.1": "v1.3.0-rc.1",
-	} {
-		if have := releaseOf(version); have != want {
-			t.Errorf("%q is %q, want %q", version, have, want)
-		}
-	}
-}
-
-// TestReadGoMod reads both forms of each directive, with quotes and comments.
-func TestReadGoMod(t *testing.T) {
-	mod := readGoMod([]byte(`// comment
-module "example.com/a" // here
-
-go 1.26
-
-require example.com/b v1.0.0 // indirect
-require (
-	example.com/c v1.2.0
-	// example.com/not v1.0.0
-)
-replace example.com/b v1.0.0 => ../b
-replace (
-	example.com/c => "/with space/c"
-)
-tool example.com/t
-`))
-	if mod.path != "example.com/a" || mod.goVersion != "1.26" || len(mod.required) != 2 || mod.versions["example.com/c"] != "v1.2.0" ||
-		mod.replaced["example.com/b"] != "../b" || mod.replaced["example.com/c"] != "/with space/c" {
-		t.Errorf("%+v", mod)
-	}
-}

@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"github.com/athanor-dev/athanor/cmd/cli"
+	"github.com/athanor-dev/athanor/cmd/internal/loader"
+	"github.com/athanor-dev/athanor/cmd/internal/untrusted"
 	"github.com/athanor-dev/athanor/providers/aws/cloudcontrol/registry"
 	"github.com/athanor-dev/athanor/providers/aws/cloudcontrol/registry/structs"
 	"github.com/athanor-dev/athanor/providers/terraform"
@@ -20,7 +22,7 @@ func (a *app) generateCommand() *cli.Command {
 		Description: "The source of a package with, for each KIND, its props, its attributes and a constructor; * stands for any text. KIND is a type of the\nAWS registry or of a Terraform provider: a kind of its own has structs. " + offeredHelp + "\ntf:SOURCE without a KIND stands for all of its types.",
 		UsageText:   "generate AWS::WAFv2::WebACL > wafv2/wafv2.go\ngenerate --package queues AWS::AmazonMQ::Broker AWS::MSK::Cluster > queues/queues.go\ngenerate tf:hashicorp/random > random/random.go\ngenerate tf:cyrilgdn/postgresql tf.postgresql_role > db/db.go",
 		Flags:       kindFlags(&cli.StringFlag{Name: "package", Usage: "name the Go package `NAME`; default that of the provider, or the service of the first KIND"}),
-		Before:      reads,
+		Before:      untrusted.Reads,
 		Action:      a.generate,
 	}
 }
@@ -28,7 +30,7 @@ func (a *app) generateCommand() *cli.Command {
 func (a *app) generate(c *cli.Context) error {
 	args := c.Args().Slice()
 	if len(args) == 0 {
-		return hint(errors.New("which types?"), fmt.Sprintf("`%s generate AWS::WAFv2::WebACL`", a.name()))
+		return cli.Hint(errors.New("which types?"), fmt.Sprintf("`%s generate AWS::WAFv2::WebACL`", a.Name()))
 	}
 	patterns, err := a.offered(c, args)
 	if err != nil {
@@ -49,7 +51,7 @@ func (a *app) generate(c *cli.Context) error {
 		if pkg == "" {
 			pkg = structs.Package(names[0])
 		}
-	} else if source, ok := strings.CutPrefix(args[0], offeredPrefix); ok && pkg == "" {
+	} else if source, ok := strings.CutPrefix(args[0], loader.ProviderPrefix); ok && pkg == "" {
 		pkg = strings.NewReplacer("terraform-provider-", "", "-", "").Replace(path.Base(source))
 	}
 	if pkg == "" {
@@ -59,11 +61,11 @@ func (a *app) generate(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	if a.asJSON {
-		a.json(map[string]any{"package": pkg, "go": string(text)})
+	if a.AsJSON {
+		a.JSON(map[string]any{"package": pkg, "go": string(text)})
 		return nil
 	}
-	_, err = a.out.Write(text)
+	_, err = a.Out.Write(text)
 	return err
 }
 
@@ -74,7 +76,7 @@ func registryStructs(pkg, command string, names []string) ([]byte, error) {
 	var types []*registry.Type
 	for _, name := range names {
 		if !isRegistryType(name) {
-			return nil, hint(fmt.Errorf("%s is no type of the AWS registry", name), "put types of AWS and of other providers into packages of their own")
+			return nil, cli.Hint(fmt.Errorf("%s is no type of the AWS registry", name), "put types of AWS and of other providers into packages of their own")
 		}
 		t, err := registry.Lookup(name)
 		if err != nil {
@@ -93,10 +95,10 @@ func (a *app) providerStructs(pkg, command string, names []string) ([]byte, erro
 			continue // a query has no struct: athanor.Read takes a map
 		}
 		if !strings.HasPrefix(name, terraform.Prefix) {
-			return nil, hint(fmt.Errorf("%s is neither a type of the AWS registry nor of a Terraform provider", name),
-				fmt.Sprintf("`%s kinds 'AWS::*'` lists those of AWS; `%s kinds %s` says how Go declares this one", a.name(), a.name(), name))
+			return nil, cli.Hint(fmt.Errorf("%s is neither a type of the AWS registry nor of a Terraform provider", name),
+				fmt.Sprintf("`%s kinds 'AWS::*'` lists those of AWS; `%s kinds %s` says how Go declares this one", a.Name(), a.Name(), name))
 		}
-		k, err := a.catalog.Find(name)
+		k, err := a.Catalog.Find(name)
 		if err != nil {
 			return nil, err
 		}

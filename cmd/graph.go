@@ -2,6 +2,9 @@ package cmd
 
 import (
 	"github.com/athanor-dev/athanor/cmd/cli"
+	"github.com/athanor-dev/athanor/cmd/internal/loader"
+	"github.com/athanor-dev/athanor/cmd/internal/project"
+	"github.com/athanor-dev/athanor/cmd/internal/untrusted"
 	"github.com/athanor-dev/athanor/cmd/render"
 )
 
@@ -9,34 +12,34 @@ func (a *app) graphCommand() *cli.Command {
 	return &cli.Command{
 		Name: "graph", Usage: "print what the program declares, without reading anything", ArgsUsage: "[TARGET]",
 		Description: "One line for each resource: address, kind, and after ← what it needs. With --json it is the whole graph\n" +
-			"document, which deploy reads back.\n\n" + targetHelp,
+			"document, which deploy reads back.\n\n" + loader.TargetHelp,
 		UsageText: `graph                           what is declared here
 graph --dot | dot -Tsvg > graph.svg
 graph --json > graph.json && athanor deploy graph.json`,
-		Flags:  stageFlags(&cli.BoolFlag{Name: "dot", Usage: "write the Graphviz language"}),
-		Before: reads,
+		Flags:  project.StageFlags(&cli.BoolFlag{Name: "dot", Usage: "write the Graphviz language"}),
+		Before: untrusted.Reads,
 		Action: a.graphs,
 	}
 }
 
 func (a *app) graphs(c *cli.Context) error {
-	s, src, err := a.begin(c, 0)
+	s, src, err := a.Begin(c, 0)
 	if err == nil {
-		err = s.fillConfig(c.Context, src)
+		err = s.FillConfig(c.Context, src)
 	}
 	if err != nil {
 		return err
 	}
-	g, err := a.load(c.Context, src, s.stage.Name, s.config)
+	g, err := a.Load(c.Context, src, s.Stage.Name, s.Config)
 	if err != nil {
-		return a.orDelegate(c, src, 0, err)
+		return a.OrDelegate(c, src, 0, err)
 	}
 	switch {
-	case a.asJSON:
-		return a.document(g)
+	case a.AsJSON:
+		return a.Document(g)
 	case c.Bool("dot"):
-		return render.GraphDOT(a.out, g)
+		return render.GraphDOT(a.Out, g)
 	default:
-		return render.GraphList(a.out, g)
+		return render.GraphList(a.Out, g)
 	}
 }

@@ -7,9 +7,11 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/athanor-dev/athanor/cmd/cli"
+	"github.com/athanor-dev/athanor/cmd/internal/project"
+	"github.com/athanor-dev/athanor/cmd/internal/session"
+	"github.com/athanor-dev/athanor/cmd/internal/untrusted"
 	"github.com/athanor-dev/athanor/cmd/render"
 	"github.com/athanor-dev/athanor/engine"
 	"github.com/athanor-dev/athanor/statestore"
@@ -30,10 +32,10 @@ A run whose process died is listed as running, with a remark, until the next run
 history --limit 1 --json        the newest run, for scripts
 history ABCDEF GHIJKL           what two runs did differently
 history --stack shop --stage prod`,
-		Flags: stageFlags(
+		Flags: project.StageFlags(
 			&cli.IntFlag{Name: "limit", Aliases: []string{"n"}, Value: 20, Usage: "list at most `N` runs; 0: all that are kept"},
 			cli.StackFlag("read")),
-		Before: reads,
+		Before: untrusted.Reads,
 		Action: a.history,
 	}
 }
@@ -42,26 +44,26 @@ func (a *app) history(c *cli.Context) error {
 	if c.NArg() > 0 && namesRun(c.Args().First()) {
 		return a.compareRuns(c)
 	}
-	s, err := a.openRuns(c, 0)
+	s, err := a.OpenRuns(c, 0)
 	if err != nil || s == nil {
 		return err
 	}
 	if c.Int("limit") < 0 {
 		return fmt.Errorf("--limit %d: at least 0", c.Int("limit"))
 	}
-	lines, err := s.runs(c, c.Int("limit"))
+	lines, err := runsOf(s, c, c.Int("limit"))
 	if err != nil {
 		return err
 	}
-	if len(lines) == 0 && !a.asJSON {
-		fmt.Fprintf(a.err, "%s: state has no run\nnext:  %s\n", s.stage, firstDeploy(c))
+	if len(lines) == 0 && !a.AsJSON {
+		fmt.Fprintf(a.Err, "%s: state has no run\nnext:  %s\n", s.Stage, firstDeploy(c))
 	}
-	if !a.asJSON {
-		a.style(a.out).Runs(a.out, lines)
+	if !a.AsJSON {
+		a.Style(a.Out).Runs(a.Out, lines)
 		return nil
 	}
 	for _, l := range lines {
-		a.json(l)
+		a.JSON(l)
 	}
 	return nil
 }
@@ -77,41 +79,41 @@ func firstDeploy(c *cli.Context) string {
 // compareRuns shows what two runs did differently.
 func (a *app) compareRuns(c *cli.Context) error {
 	if c.NArg() < 2 || !namesRun(c.Args().Get(1)) {
-		return hint(errors.New("history: which other run?"), "athanor history RUN RUN compares two runs, `athanor events RUN` shows one")
+		return cli.Hint(errors.New("history: which other run?"), "athanor history RUN RUN compares two runs, `athanor events RUN` shows one")
 	}
 	if c.IsSet("limit") {
 		return errors.New("history: --limit is for the list of runs, and not for two of them")
 	}
-	s, err := a.openRuns(c, 2)
+	s, err := a.OpenRuns(c, 2)
 	if err != nil || s == nil {
 		return err
 	}
 	var runs [2]render.Run
 	var sides [2]map[string]engine.Event
 	for i := range runs {
-		run, err := s.findRun(c, c.Args().Get(i))
+		run, err := findRun(s, c, c.Args().Get(i))
 		if err != nil {
 			return err
 		}
 		runs[i] = render.Run{Run: run.ID, Command: run.Command}
-		if sides[i], err = s.done(c.Context, run.ID); err != nil {
+		if sides[i], err = doneIn(c.Context, s, run.ID); err != nil {
 			return err
 		}
 	}
 	all := compared(sides[0], sides[1])
-	if !a.asJSON {
-		a.style(a.out).Comparison(a.out, runs[0], runs[1], all)
+	if !a.AsJSON {
+		a.Style(a.Out).Comparison(a.Out, runs[0], runs[1], all)
 		return nil
 	}
 	for _, line := range all {
-		a.json(line)
+		a.JSON(line)
 	}
 	return nil
 }
 
-// done is what a run did to each resource; of a replacement its last part.
-func (s *session) done(ctx context.Context, run string) (map[string]engine.Event, error) {
-	recorded, err := s.project.store.Events(ctx, s.stage, run, 0, 0)
+// doneIn is what a run did to each resource; of a replacement its last part.
+func doneIn(ctx context.Context, s *session.Session, run string) (map[string]engine.Event, error) {
+	recorded, err := s.Project.Store.Events(ctx, s.Stage, run, 0, 0)
 	last := map[string]engine.Event{}
 	for _, r := range recorded {
 		var e engine.Event
@@ -147,21 +149,21 @@ func compared(from, to map[string]engine.Event) []render.Compared {
 	return append(lines, same...)
 }
 
-// runs lists the runs of the stage, newest first.
-func (s *session) runs(c *cli.Context, limit int) ([]render.Run, error) {
-	runs, err := s.project.store.Runs(c.Context, s.stage, limit)
+// runsOf lists the runs of the stage, newest first.
+func runsOf(s *session.Session, c *cli.Context, limit int) ([]render.Run, error) {
+	runs, err := s.Project.Store.Runs(c.Context, s.Stage, limit)
 	if err != nil {
 		return nil, err
 	}
-	dead, runs, err := s.dead(c, runs, limit)
+	dead, runs, err := looksDead(s, c, runs, limit)
 	if err != nil {
 		return nil, err
 	}
 	lines := make([]render.Run, 0, len(runs))
 	for _, r := range runs {
-		user, identity := identityOf(r.User)
+		user, identity := project.IdentityOf(r.User)
 		l := render.Run{
-			Run: r.ID, Stack: s.stage.Stack, Stage: s.stage.Name, Command: r.Command, State: r.State, Dead: dead && r.State == statestore.Running,
+			Run: r.ID, Stack: s.Stage.Stack, Stage: s.Stage.Name, Command: r.Command, State: r.State, Dead: dead && r.State == statestore.Running,
 			User: user, Identity: identity, Host: r.Host, PID: r.PID, Started: r.Started, Ended: r.Ended, Note: r.Note,
 		}
 		if !r.Ended.IsZero() {
@@ -172,7 +174,7 @@ func (s *session) runs(c *cli.Context, limit int) ([]render.Run, error) {
 			l.Summary = &summary
 		}
 		if l.State == statestore.Running {
-			if l.Progress, err = progression(c.Context, s.project.store, s.stage, r.ID); err != nil {
+			if l.Progress, err = progression(c.Context, s.Project.Store, s.Stage, r.ID); err != nil {
 				return nil, err
 			}
 		}
@@ -209,24 +211,16 @@ func progression(ctx context.Context, store statestore.Store, stage statestore.S
 	return &p, nil
 }
 
-// identityOf splits what a run says of who ran it into the name and what was authenticated. See [project.who].
-func identityOf(user string) (name, identity string) {
-	if i := strings.LastIndex(user, " ("); i >= 0 && strings.HasSuffix(user, ")") {
-		return user[:i], user[i+2 : len(user)-1]
-	}
-	return user, ""
-}
-
-// dead reports that the newest run is running by the record alone. The runs are read again after the lease, so that one
+// looksDead reports that the newest run is running by the record alone. The runs are read again after the lease, so that one
 // which began or ended in between is not taken for dead.
-func (s *session) dead(c *cli.Context, runs []statestore.Run, limit int) (bool, []statestore.Run, error) {
+func looksDead(s *session.Session, c *cli.Context, runs []statestore.Run, limit int) (bool, []statestore.Run, error) {
 	if len(runs) == 0 || runs[0].State != statestore.Running {
 		return false, runs, nil
 	}
-	snap, err := s.project.store.Load(c.Context, s.stage)
+	snap, err := s.Project.Store.Load(c.Context, s.Stage)
 	if err != nil || snap.Holder != nil && snap.Holder.Run == runs[0].ID {
 		return false, runs, err
 	}
-	again, err := s.project.store.Runs(c.Context, s.stage, limit)
+	again, err := s.Project.Store.Runs(c.Context, s.Stage, limit)
 	return err == nil && len(again) > 0 && again[0].ID == runs[0].ID && again[0].State == statestore.Running, again, err
 }

@@ -16,6 +16,9 @@ import (
 
 	"github.com/athanor-dev/athanor"
 	"github.com/athanor-dev/athanor/cmd/cli"
+	"github.com/athanor-dev/athanor/cmd/internal/files"
+	"github.com/athanor-dev/athanor/cmd/internal/gomodule"
+	"github.com/athanor-dev/athanor/cmd/internal/project"
 	"github.com/athanor-dev/athanor/cmd/internal/template"
 	"github.com/athanor-dev/athanor/cmd/internal/yamlstack"
 	"github.com/athanor-dev/athanor/cmd/render"
@@ -52,33 +55,33 @@ init shop --template aws-api    an HTTP API on AWS`,
 
 func (a *app) initialize(c *cli.Context) error {
 	if c.NArg() > 1 {
-		return hint(fmt.Errorf("unexpected argument %q", c.Args().Get(1)), "one DIRECTORY at most; --template NAME chooses what is written")
+		return cli.Hint(fmt.Errorf("unexpected argument %q", c.Args().Get(1)), "one DIRECTORY at most; --template NAME chooses what is written")
 	}
 	given := c.Args().First()
-	dir := absolute(given)
+	dir := files.Absolute(given)
 	name := c.String("name")
 	if name == "" {
-		name = stagePart(filepath.Base(dir))
+		name = project.StagePart(filepath.Base(dir))
 	}
 	if err := athanor.CheckStack(name); err != nil {
-		return hint(err, "--name my-stack")
+		return cli.Hint(err, "--name my-stack")
 	}
 	chosen, err := templateOf(c.String("template"))
 	if err != nil {
 		return err
 	}
 	if c.IsSet("module") && !c.Bool("go") {
-		return hint(errors.New("--module is for a Go program"), "add --go")
+		return cli.Hint(errors.New("--module is for a Go program"), "add --go")
 	}
 	files, err := template.Files(chosen.Name, name, c.Bool("go"))
 	if err != nil {
 		return err
 	}
-	files[ignoreFile] = ownFolder + "/\n" + files[ignoreFile]
-	var module *goModule
+	files[ignoreFile] = project.OwnFolder + "/\n" + files[ignoreFile]
+	var module *gomodule.Module
 	if c.Bool("go") {
-		if module, err = a.moduleOf(dir, name, c.String("module")); err == nil {
-			maps.Copy(files, module.files)
+		if module, err = gomodule.For(dir, name, c.String("module"), a.Release.Text()); err == nil {
+			maps.Copy(files, module.Files)
 		}
 	} else {
 		files[schemaFile], err = a.schemaText()
@@ -91,7 +94,7 @@ func (a *app) initialize(c *cli.Context) error {
 		return err
 	}
 	for _, file := range written {
-		fmt.Fprintf(a.err, "wrote %s\n", filepath.Join(given, filepath.FromSlash(file)))
+		fmt.Fprintf(a.Err, "wrote %s\n", filepath.Join(given, filepath.FromSlash(file)))
 	}
 	a.nextAfterInit(chosen, given, module)
 	return nil
@@ -104,36 +107,36 @@ const (
 )
 
 // nextAfterInit prints the commands that deploy what was written, as they can be typed in the directory at hand.
-func (a *app) nextAfterInit(t template.Template, given string, module *goModule) {
+func (a *app) nextAfterInit(t template.Template, given string, module *gomodule.Module) {
 	target := ""
 	if given != "" && filepath.Clean(given) != "." {
 		if strings.HasPrefix(given, "-") {
 			given = "./" + given
 		}
-		target = " " + shellWord(given)
+		target = " " + render.ShellWord(given)
 	}
 	if module != nil {
-		for _, note := range module.notes {
-			fmt.Fprintln(a.err, note)
+		for _, note := range module.Notes {
+			fmt.Fprintln(a.Err, note)
 		}
-		for _, command := range module.commands {
+		for _, command := range module.Commands {
 			if target != "" {
 				command = "(cd" + target + " && " + command + ")"
 			}
-			fmt.Fprintln(a.err, "next: ", command)
+			fmt.Fprintln(a.Err, "next: ", command)
 		}
 	}
 	if t.Provider != "" {
-		fmt.Fprintf(a.err, "it needs credentials of %s; to see what is missing: athanor doctor%s\n", t.Provider, target)
+		fmt.Fprintf(a.Err, "it needs credentials of %s; to see what is missing: athanor doctor%s\n", t.Provider, target)
 	}
 	if t.Packages != "" {
 		folder := filepath.Join(given, t.Packages)
 		if strings.HasPrefix(folder, "-") {
 			folder = "./" + folder
 		}
-		fmt.Fprintln(a.err, "next: ", "npm install --prefix "+shellWord(folder))
+		fmt.Fprintln(a.Err, "next: ", "npm install --prefix "+render.ShellWord(folder))
 	}
-	fmt.Fprintln(a.err, "next: ", "athanor deploy"+target)
+	fmt.Fprintln(a.Err, "next: ", "athanor deploy"+target)
 }
 
 // templateOf finds a template.
@@ -147,14 +150,14 @@ func templateOf(name string) (template.Template, error) {
 	}
 	err := fmt.Errorf("there is no template %q", name)
 	if near, ok := props.Nearest(name, names); ok {
-		return template.Template{}, hint(err, "did you mean "+near+"?")
+		return template.Template{}, cli.Hint(err, "did you mean "+near+"?")
 	}
-	return template.Template{}, hint(err, "there is "+strings.Join(names, ", "))
+	return template.Template{}, cli.Hint(err, "there is "+strings.Join(names, ", "))
 }
 
 // schemaText is the file that the first line of athanor.yaml names.
 func (a *app) schemaText() (string, error) {
-	schema, err := yamlstack.Schema(a.catalog)
+	schema, err := yamlstack.Schema(a.Catalog)
 	if err != nil {
 		return "", err
 	}
@@ -170,35 +173,35 @@ func (a *app) schemaText() (string, error) {
 
 // writeTemplate writes files below a directory, which it creates. It writes all of them or none: a file that exists is an error,
 // and so is a link that leads out of the directory. A .gitignore that exists stays as it is.
-func writeTemplate(dir string, files map[string]string) (written []string, err error) {
+func writeTemplate(dir string, texts map[string]string) (written []string, err error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return nil, fmt.Errorf("init: %s: %w", dir, withoutPath(err))
+		return nil, fmt.Errorf("init: %s: %w", dir, files.WithoutPath(err))
 	}
 	root, err := os.OpenRoot(dir)
 	if err != nil {
-		return nil, fmt.Errorf("init: %s: %w", dir, withoutPath(err))
+		return nil, fmt.Errorf("init: %s: %w", dir, files.WithoutPath(err))
 	}
 	defer root.Close()
-	names := slices.Sorted(maps.Keys(files))
+	names := slices.Sorted(maps.Keys(texts))
 	var exist []string
 	for _, name := range names {
 		_, err := root.Lstat(name)
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
 		case err != nil:
-			return nil, fmt.Errorf("init: %s: %w; nothing was written", filepath.Join(dir, name), withoutPath(err))
+			return nil, fmt.Errorf("init: %s: %w; nothing was written", filepath.Join(dir, name), files.WithoutPath(err))
 		case name == ignoreFile:
-			delete(files, name)
+			delete(texts, name)
 		default:
 			exist = append(exist, filepath.Join(dir, name))
 		}
 	}
 	if len(exist) > 0 {
-		return nil, hint(fmt.Errorf("init: %s: %w; nothing was written", strings.Join(exist, ", "), fs.ErrExist),
+		return nil, cli.Hint(fmt.Errorf("init: %s: %w; nothing was written", strings.Join(exist, ", "), fs.ErrExist),
 			"athanor init DIRECTORY writes into another directory")
 	}
 	for _, name := range names {
-		text, ok := files[name]
+		text, ok := texts[name]
 		if !ok {
 			continue
 		}
@@ -206,7 +209,7 @@ func writeTemplate(dir string, files map[string]string) (written []string, err e
 			for _, file := range written {
 				err = errors.Join(err, root.Remove(file))
 			}
-			return nil, fmt.Errorf("init: %s: %w; nothing was written", filepath.Join(dir, name), withoutPath(err))
+			return nil, fmt.Errorf("init: %s: %w; nothing was written", filepath.Join(dir, name), files.WithoutPath(err))
 		}
 		written = append(written, name)
 	}

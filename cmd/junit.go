@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/athanor-dev/athanor/cmd/internal/files"
 	"github.com/athanor-dev/athanor/cmd/render"
 	"github.com/athanor-dev/athanor/engine"
 	"github.com/athanor-dev/athanor/reconcile"
@@ -39,7 +40,7 @@ func writeReport(file string, p *engine.Plan) error {
 	if err != nil {
 		return err
 	}
-	if err := writeInPlace(file, append([]byte(xml.Header), append(text, '\n')...), 0o600); err != nil {
+	if err := files.Replace(file, append([]byte(xml.Header), append(text, '\n')...), 0o600); err != nil {
 		return fmt.Errorf("--junit: %w", err)
 	}
 	return nil

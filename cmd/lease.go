@@ -3,9 +3,10 @@ package cmd
 import (
 	"errors"
 	"fmt"
-	"os"
 
 	"github.com/athanor-dev/athanor/cmd/cli"
+	"github.com/athanor-dev/athanor/cmd/internal/project"
+	"github.com/athanor-dev/athanor/cmd/internal/session"
 	"github.com/athanor-dev/athanor/statestore"
 )
 
@@ -22,7 +23,7 @@ Exit codes: 0 it was asked, or nothing holds the stage; 1 error.`,
 		UsageText: `cancel                          what runs on the stack in this directory
 cancel --stage prod --why "wrong branch"
 events --follow                 watch it end`,
-		Flags:  stageFlags(whyFlag("give the reason `WHY`, which the history keeps"), cli.StackFlag("read")),
+		Flags:  project.StageFlags(whyFlag("give the reason `WHY`, which the history keeps"), cli.StackFlag("read")),
 		Action: a.cancel,
 	}
 }
@@ -38,7 +39,7 @@ be called back, so look whether one is.
 Exit codes: 0 it is free; 1 error; 5 not approved: without a terminal it takes --yes.`,
 		UsageText: `unlock --why "the runner hangs"
 unlock --stage prod --why "the runner hangs" --yes`,
-		Flags: stageFlags(
+		Flags: project.StageFlags(
 			whyFlag("give the reason `WHY`, which the history keeps with your name; required"),
 			cli.YesFlag(),
 			cli.StackFlag("read")),
@@ -60,63 +61,54 @@ type orderLine struct {
 }
 
 func (a *app) cancel(c *cli.Context) error {
-	s, err := a.openRuns(c, 0)
+	s, err := a.OpenRuns(c, 0)
 	if err != nil || s == nil {
 		return err
 	}
-	run, err := s.atWork(c)
+	run, err := s.AtWork(c)
 	if err != nil {
 		return err
 	}
 	if run != nil && statestore.MovedBy(run.Command) != "" {
 		run = nil // it is no process that could stop; openRuns has said where the stage is
 	}
-	return s.order(c, run, statestore.Order{}, "is asked to stop: running calls finish and are written to state")
+	return giveOrder(s, c, run, statestore.Order{}, "is asked to stop: running calls finish and are written to state")
 }
 
 func (a *app) unlock(c *cli.Context) error {
 	if c.String("why") == "" {
-		return hint(errors.New("unlock: why? The history keeps the reason"), `athanor unlock --why "the runner hangs"`)
+		return cli.Hint(errors.New("unlock: why? The history keeps the reason"), `athanor unlock --why "the runner hangs"`)
 	}
-	s, err := a.openRuns(c, 0)
+	s, err := a.OpenRuns(c, 0)
 	if err != nil || s == nil {
 		return err
 	}
-	run, err := s.atWork(c)
+	run, err := s.AtWork(c)
 	if err != nil {
 		return err
 	}
 	if run != nil {
 		if statestore.MovedBy(run.Command) != "" {
-			fmt.Fprint(a.err, "         If something was deployed there, leave it there: two states of the same objects undo each other's changes.\n"+
+			fmt.Fprint(a.Err, "         If something was deployed there, leave it there: two states of the same objects undo each other's changes.\n"+
 				"         The history at the other store says what ran.\n")
 		}
 	}
 	if run != nil && !c.Bool("yes") {
-		question := fmt.Sprintf("Take %s away from run %s (%s, pid %d on %s)?", s.stage, run.ID, run.Command, run.PID, run.Host)
-		if err := a.ask(c.Context, question); err != nil {
+		question := fmt.Sprintf("Take %s away from run %s (%s, pid %d on %s)?", s.Stage, run.ID, run.Command, run.PID, run.Host)
+		if err := a.Ask(c.Context, question); err != nil {
 			return err
 		}
 	}
-	return s.order(c, run, statestore.Order{Unlock: true}, "has lost the stage, which is free; it starts nothing more")
+	return giveOrder(s, c, run, statestore.Order{Unlock: true}, "has lost the stage, which is free; it starts nothing more")
 }
 
-// atWork is the run that holds the stage, or that has it by the record although it died; nil when there is none.
-func (s *session) atWork(c *cli.Context) (*statestore.Run, error) {
-	newest, err := s.project.store.Runs(c.Context, s.stage, 1)
-	if err != nil || len(newest) == 0 || newest[0].State != statestore.Running {
-		return nil, err
-	}
-	return &newest[0], nil
-}
-
-// order hands an order to the run that was shown, and to no other one.
-func (s *session) order(c *cli.Context, run *statestore.Run, o statestore.Order, done string) error {
-	a, line := s.app, orderLine{Type: c.Command.Name, Stack: s.stage.Stack, Stage: s.stage.Name}
+// giveOrder hands an order to the run that was shown, and to no other one.
+func giveOrder(s *session.Session, c *cli.Context, run *statestore.Run, o statestore.Order, done string) error {
+	a, line := s.Opener, orderLine{Type: c.Command.Name, Stack: s.Stage.Stack, Stage: s.Stage.Name}
 	if run != nil {
-		o.Run, o.Who, o.Why = run.ID, s.project.whoFrom(), c.String("why")
+		o.Run, o.Who, o.Why = run.ID, s.Project.WhoFrom(), c.String("why")
 		var err error
-		if line.Done, err = s.project.store.Interrupt(c.Context, s.stage, o); err != nil {
+		if line.Done, err = s.Project.Store.Interrupt(c.Context, s.Stage, o); err != nil {
 			return err
 		}
 	}
@@ -124,23 +116,14 @@ func (s *session) order(c *cli.Context, run *statestore.Run, o statestore.Order,
 		line.Run, line.Host, line.PID, line.Why = run.ID, run.Host, run.PID, o.Why
 	}
 	switch {
-	case a.asJSON:
-		a.json(line)
+	case a.AsJSON:
+		a.JSON(line)
 	case line.Done:
-		fmt.Fprintf(a.out, "%s: run %s (%s, pid %d on %s) %s\n", s.stage, run.ID, run.Command, run.PID, run.Host, done)
+		fmt.Fprintf(a.Out, "%s: run %s (%s, pid %d on %s) %s\n", s.Stage, run.ID, run.Command, run.PID, run.Host, done)
 	case run != nil:
-		fmt.Fprintf(a.out, "%s: run %s holds it no longer\n", s.stage, run.ID)
+		fmt.Fprintf(a.Out, "%s: run %s holds it no longer\n", s.Stage, run.ID)
 	default:
-		fmt.Fprintf(a.out, "%s: no run holds it\n", s.stage)
+		fmt.Fprintf(a.Out, "%s: no run holds it\n", s.Stage)
 	}
 	return nil
-}
-
-// whoFrom is the one who gives an order, and on which machine, for the history.
-func (p *project) whoFrom() string {
-	name := userName()
-	if host, err := os.Hostname(); err == nil {
-		name += "@" + host
-	}
-	return name + " " + p.proven()
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/athanor-dev/athanor/cmd/cli"
+	"github.com/athanor-dev/athanor/cmd/internal/project"
 	"github.com/athanor-dev/athanor/engine/graph"
 	"github.com/athanor-dev/athanor/engine/tail"
 	"github.com/athanor-dev/athanor/reconcile"
@@ -32,7 +33,7 @@ Exit codes: 0 shown; 1 error, or the log of one could not be read; 130 interrupt
 logs web --follow               and what comes, until Ctrl-C
 logs 'net/**' --since 24h --filter ERROR
 logs worker --since 2026-03-01T12:00:00Z --json`,
-		Flags: stageFlags(
+		Flags: project.StageFlags(
 			cli.FollowFlag("go on with what comes"),
 			&cli.StringFlag{Name: "since", Usage: "begin `TIME` ago (10m, 2h, 3d), or at a time (2026-03-01T12:00:00Z); all: with the oldest line there is; default 1h"},
 			&cli.StringFlag{Name: "filter", Usage: "only lines that hold `TEXT`"},
@@ -51,11 +52,11 @@ func (a *app) logs(c *cli.Context) error {
 	if c.NArg() == 0 || c.NArg() == 1 && !looksLikeAddress(globs[0]) {
 		globs, names = nil, 0
 	}
-	s, err := a.openExisting(c, names)
+	s, err := a.OpenExisting(c, names)
 	if err != nil || s == nil {
 		return err
 	}
-	sources, err := s.engine.LogSources(c.Context, s.stage, s.dir, globs)
+	sources, err := s.Engine.LogSources(c.Context, s.Stage, s.Dir, globs)
 	if err != nil {
 		return err
 	}
@@ -69,7 +70,7 @@ func looksLikeAddress(text string) bool {
 
 // printLogs shows lines as they come. What cannot be read is said, and stops none of the others.
 func (a *app) printLogs(c *cli.Context, sources []tail.Source, query reconcile.LogQuery) error {
-	out := a.newLines(a.out, true)
+	out := a.NewLines(a.Out, true)
 	for _, s := range sources {
 		out.Expect(s.Address)
 	}
@@ -79,7 +80,7 @@ func (a *app) printLogs(c *cli.Context, sources []tail.Source, query reconcile.L
 		case err != nil && c.Context.Err() != nil:
 		case err != nil:
 			failed = true
-			a.report(fmt.Errorf("%s: %w", line.Address, err))
+			a.Report(fmt.Errorf("%s: %w", line.Address, err))
 		default:
 			count++
 			out.Line(line.Address, line.LogLine)
@@ -90,8 +91,8 @@ func (a *app) printLogs(c *cli.Context, sources []tail.Source, query reconcile.L
 		return cli.Exit(cli.ExitInterrupted)
 	case failed:
 		return cli.Exit(cli.ExitError)
-	case count == 0 && !a.asJSON:
-		fmt.Fprintln(a.err, "no such lines; --since all shows every line that is kept")
+	case count == 0 && !a.AsJSON:
+		fmt.Fprintln(a.Err, "no such lines; --since all shows every line that is kept")
 	}
 	return nil
 }
@@ -114,5 +115,5 @@ func since(text string, now time.Time) (time.Time, error) {
 			return at, nil
 		}
 	}
-	return time.Time{}, hint(fmt.Errorf("--since %q: %w", text, errSince), "10m, 2h, 3d, 2026-03-01T12:00:00Z, 2026-03-01 12:00, or all")
+	return time.Time{}, cli.Hint(fmt.Errorf("--since %q: %w", text, errSince), "10m, 2h, 3d, 2026-03-01T12:00:00Z, 2026-03-01 12:00, or all")
 }

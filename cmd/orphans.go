@@ -6,6 +6,8 @@ import (
 	"fmt"
 
 	"github.com/athanor-dev/athanor/cmd/cli"
+	"github.com/athanor-dev/athanor/cmd/internal/project"
+	"github.com/athanor-dev/athanor/cmd/internal/session"
 	"github.com/athanor-dev/athanor/engine"
 )
 
@@ -24,7 +26,7 @@ Exit codes: 0 done; 1 error; 3 another run holds the stage; 4 some could not be 
 		UsageText: `orphans                         list them
 orphans --delete                delete them, after asking
 orphans --stack shop --stage dev-ada`,
-		Flags: stageFlags(cli.DeleteFlags(cli.ApplyFlags(
+		Flags: project.StageFlags(cli.DeleteFlags(cli.ApplyFlags(
 			cli.StackFlag("search for"),
 			&cli.BoolFlag{Name: "delete", Usage: "delete the objects that are neither declared nor retained"})...)...),
 		Action: a.orphans,
@@ -32,14 +34,14 @@ orphans --stack shop --stage dev-ada`,
 }
 
 func (a *app) orphans(c *cli.Context) error {
-	s, err := a.openStage(c)
+	s, err := a.OpenStage(c)
 	if err != nil || s == nil {
 		return err
 	}
 	var found *engine.Orphans
 	plan := func(ctx context.Context) (*engine.Plan, error) {
 		var err error
-		if found, err = s.engine.PlanOrphans(ctx, s.stage, s.graph, s.options); found == nil {
+		if found, err = s.Engine.PlanOrphans(ctx, s.Stage, s.Graph, s.Options); found == nil {
 			return nil, err
 		}
 		return found.Plan, err
@@ -54,31 +56,31 @@ func (a *app) orphans(c *cli.Context) error {
 	if err == nil && !p.Pending() {
 		return a.listOrphans(s, found)
 	}
-	p, err = s.offerTakeOver(c, p, err, plan)
-	return s.proceed(c, p, err)
+	p, err = session.OfferTakeOver(s, c, p, err, plan)
+	return s.Proceed(c, p, err)
 }
 
 // listOrphans says what was found, and where it was looked. Nowhere is an error: that is no clean world.
-func (a *app) listOrphans(s *session, found *engine.Orphans) error {
-	if a.asJSON {
-		a.json(found)
+func (a *app) listOrphans(s *session.Session, found *engine.Orphans) error {
+	if a.AsJSON {
+		a.JSON(found)
 	} else {
-		a.style(a.out).Things(a.out, found.Things)
+		a.Style(a.Out).Things(a.Out, found.Things)
 	}
 	for _, why := range found.Unreached {
-		fmt.Fprintln(a.err, "not looked at:", why)
+		fmt.Fprintln(a.Err, "not looked at:", why)
 	}
 	if len(found.Places) == 0 {
-		return hint(fmt.Errorf("%s: %w", s.stage, errNowhere), "run it in the directory of the program, which names the locations")
+		return cli.Hint(fmt.Errorf("%s: %w", s.Stage, errNowhere), "run it in the directory of the program, which names the locations")
 	}
-	if a.asJSON {
+	if a.AsJSON {
 		return nil
 	}
 	for _, place := range found.Places {
-		fmt.Fprintln(a.err, "looked in", place)
+		fmt.Fprintln(a.Err, "looked in", place)
 	}
 	if len(found.Things) == 0 {
-		fmt.Fprintf(a.err, "%s: no object has the owner tag and is not in state\n", s.stage)
+		fmt.Fprintf(a.Err, "%s: no object has the owner tag and is not in state\n", s.Stage)
 	}
 	return nil
 }

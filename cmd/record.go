@@ -10,6 +10,10 @@ import (
 
 	"github.com/athanor-dev/athanor"
 	"github.com/athanor-dev/athanor/cmd/cli"
+	"github.com/athanor-dev/athanor/cmd/internal/project"
+	"github.com/athanor-dev/athanor/cmd/internal/session"
+	"github.com/athanor-dev/athanor/cmd/internal/terminal"
+	"github.com/athanor-dev/athanor/cmd/internal/untrusted"
 	"github.com/athanor-dev/athanor/cmd/render"
 	"github.com/athanor-dev/athanor/reconcile"
 	"github.com/athanor-dev/athanor/reconcile/props"
@@ -27,11 +31,11 @@ output url                      one alone
 output banner --raw             byte for byte, whatever it does to a terminal
 output --tfvars > net.auto.tfvars
 output password --reveal ./shop`,
-		Flags: stageFlags(cli.RevealFlag(),
+		Flags: project.StageFlags(cli.RevealFlag(),
 			&cli.BoolFlag{Name: "raw", Usage: "print the output NAME without escaping control characters"},
 			&cli.BoolFlag{Name: "tfvars", Usage: "print all outputs as a variable file of Terraform; secret ones only with --reveal"},
 			cli.StackFlag("read")),
-		Before: reads,
+		Before: untrusted.Reads,
 		Action: a.output,
 	}
 }
@@ -41,11 +45,11 @@ func (a *app) output(c *cli.Context) error {
 	if c.NArg() == 1 && athanor.CheckName(name) != nil || c.NArg() == 0 {
 		name, names = "", 0
 	}
-	s, err := a.openExisting(c, names)
+	s, err := a.OpenExisting(c, names)
 	if err != nil || s == nil {
 		return err
 	}
-	values, secret, err := s.engine.Outputs(c.Context, s.stage)
+	values, secret, err := s.Engine.Outputs(c.Context, s.Stage)
 	if err != nil {
 		return err
 	}
@@ -57,48 +61,48 @@ func (a *app) output(c *cli.Context) error {
 	}
 	if !c.Bool("reveal") {
 		if secret[name] {
-			return hint(fmt.Errorf("output %s is secret", name), "--reveal prints it")
+			return cli.Hint(fmt.Errorf("output %s is secret", name), "--reveal prints it")
 		}
 		for n := range secret {
 			values[n] = reconcile.Mask
 		}
 	}
-	return a.printOutput(s.stage, values, name, c.Bool("raw"))
+	return a.printOutput(s.Stage, values, name, c.Bool("raw"))
 }
 
 // printTFVars prints outputs for Terraform. A secret one is left out, and not masked: its mask would be taken for its value.
 func (a *app) printTFVars(values map[string]any, secret map[string]bool, name string, reveal bool) error {
-	if name != "" || a.asJSON {
-		return hint(errors.New("--tfvars prints all outputs, and not in JSON"), "--json alone prints what a file *.tfvars.json holds")
+	if name != "" || a.AsJSON {
+		return cli.Hint(errors.New("--tfvars prints all outputs, and not in JSON"), "--json alone prints what a file *.tfvars.json holds")
 	}
 	for _, name := range slices.Sorted(maps.Keys(secret)) {
 		if secret[name] && !reveal {
 			delete(values, name)
-			fmt.Fprintf(a.err, "secret, and left out: %s; --reveal prints it\n", name)
+			fmt.Fprintf(a.Err, "secret, and left out: %s; --reveal prints it\n", name)
 		}
 	}
-	_, err := fmt.Fprint(a.out, render.TFVars(values))
+	_, err := fmt.Fprint(a.Out, render.TFVars(values))
 	return err
 }
 
 func (a *app) printOutput(stage statestore.Stage, values map[string]any, name string, raw bool) error {
 	v, ok := values[name]
 	switch {
-	case name == "" && a.asJSON:
-		a.json(values)
+	case name == "" && a.AsJSON:
+		a.JSON(values)
 	case name == "":
-		a.style(a.out).Outputs(a.out, values)
+		a.Style(a.Out).Outputs(a.Out, values)
 		if len(values) == 0 {
-			fmt.Fprintf(a.err, "%s has no outputs in state\n", stage)
+			fmt.Fprintf(a.Err, "%s has no outputs in state\n", stage)
 		}
 	case !ok:
 		return noOutput(stage, values, name)
-	case a.asJSON:
-		a.json(v)
+	case a.AsJSON:
+		a.JSON(v)
 	case raw:
-		fmt.Fprintln(unguarded(a.out), render.Plain(v))
+		fmt.Fprintln(terminal.Unguarded(a.Out), render.Plain(v))
 	default:
-		fmt.Fprintln(a.out, render.Escaped(render.Plain(v)))
+		fmt.Fprintln(a.Out, render.Escaped(render.Plain(v)))
 	}
 	return nil
 }
@@ -109,45 +113,45 @@ func noOutput(stage statestore.Stage, values map[string]any, name string) error 
 	near, found := props.Nearest(name, names)
 	switch {
 	case found:
-		return hint(err, "did you mean "+near+"?")
+		return cli.Hint(err, "did you mean "+near+"?")
 	case len(names) > 0:
-		return hint(err, "it has "+strings.Join(names, ", "))
+		return cli.Hint(err, "it has "+strings.Join(names, ", "))
 	}
-	return hint(err, "deploy writes outputs to state")
+	return cli.Hint(err, "deploy writes outputs to state")
 }
 
 func (a *app) stateList(c *cli.Context) error {
-	s, err := a.openExisting(c, 0)
+	s, err := a.OpenExisting(c, 0)
 	if err != nil || s == nil {
 		return err
 	}
-	rows, err := s.engine.Rows(c.Context, s.stage, false)
+	rows, err := s.Engine.Rows(c.Context, s.Stage, false)
 	if err != nil {
 		return err
 	}
-	if a.asJSON {
+	if a.AsJSON {
 		for _, r := range rows {
-			a.json(r)
+			a.JSON(r)
 		}
 		return nil
 	}
 	if len(rows) == 0 {
-		fmt.Fprintf(a.err, "%s: state is empty\nnext:  %s\n", s.stage, firstDeploy(c))
+		fmt.Fprintf(a.Err, "%s: state is empty\nnext:  %s\n", s.Stage, firstDeploy(c))
 	}
-	a.style(a.out).Rows(a.out, rows, time.Now(), a.holdsData)
+	a.Style(a.Out).Rows(a.Out, rows, time.Now(), session.HoldsData(a.Catalog))
 	return nil
 }
 
 func (a *app) stateShow(c *cli.Context) error {
 	address := c.Args().First()
 	if address == "" {
-		return hint(errors.New("state show: which address?"), "`athanor state list` lists them")
+		return cli.Hint(errors.New("state show: which address?"), "`athanor state list` lists them")
 	}
-	s, err := a.openExisting(c, 1)
+	s, err := a.OpenExisting(c, 1)
 	if err != nil || s == nil {
 		return err
 	}
-	rows, err := s.engine.Rows(c.Context, s.stage, c.Bool("reveal"))
+	rows, err := s.Engine.Rows(c.Context, s.Stage, c.Bool("reveal"))
 	if err != nil {
 		return err
 	}
@@ -156,16 +160,16 @@ func (a *app) stateShow(c *cli.Context) error {
 		if names[i] = r.Address; r.Address != address {
 			continue
 		}
-		if a.asJSON {
-			a.json(r)
+		if a.AsJSON {
+			a.JSON(r)
 		} else {
-			a.style(a.out).Row(a.out, r)
+			a.Style(a.Out).Row(a.Out, r)
 		}
 		return nil
 	}
-	err = fmt.Errorf("%s: state has no entry %q", s.stage, address)
+	err = fmt.Errorf("%s: state has no entry %q", s.Stage, address)
 	if near, ok := props.Nearest(address, names); ok {
-		return hint(err, "did you mean "+near+"?")
+		return cli.Hint(err, "did you mean "+near+"?")
 	}
-	return hint(err, "`athanor state list` lists what is")
+	return cli.Hint(err, "`athanor state list` lists what is")
 }

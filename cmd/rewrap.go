@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"github.com/athanor-dev/athanor/cmd/cli"
+	"github.com/athanor-dev/athanor/cmd/internal/files"
+	"github.com/athanor-dev/athanor/cmd/internal/project"
 	"github.com/athanor-dev/athanor/statestore/seal"
 )
 
@@ -24,7 +26,7 @@ to open). Its region and account are those of the ARN.`,
 secret rewrap --recipient awskms:arn:aws:kms:eu-west-1:123456789012:key/4f1c…
 secret rewrap --stage prod --passphrase
 secret rewrap --key-file /media/backup/athanor.key`,
-		Flags: stageFlags(
+		Flags: project.StageFlags(
 			&cli.StringSliceFlag{Name: "recipient", Usage: "wrap it for age recipient or KMS key `AGE1…|awskms:ARN`; may be repeated"},
 			&cli.BoolFlag{Name: "passphrase", Usage: "wrap it with a passphrase, which is asked for, or read from standard input"},
 			&cli.StringFlag{Name: "key-file", Usage: "wrap it with key file `PATH`, which is created if it does not exist"}),
@@ -35,27 +37,27 @@ secret rewrap --key-file /media/backup/athanor.key`,
 func (a *app) rewrap(c *cli.Context) error {
 	w := seal.Wrapping{Recipients: c.StringSlice("recipient")}
 	if len(w.Recipients) == 0 && !c.Bool("passphrase") && c.String("key-file") == "" {
-		return hint(errors.New("secret rewrap: for whom?"), "--recipient age1…, --recipient awskms:ARN, --passphrase or --key-file PATH")
+		return cli.Hint(errors.New("secret rewrap: for whom?"), "--recipient age1…, --recipient awskms:ARN, --passphrase or --key-file PATH")
 	}
 	if file := c.String("key-file"); file != "" {
-		w.KeyFile = absolute(file)
+		w.KeyFile = files.Absolute(file)
 	}
-	s, err := a.openRecord(c, 0)
+	s, err := a.OpenRecord(c, 0)
 	if err != nil || s == nil {
 		return err
 	}
 	if c.Bool("passphrase") {
-		w.Passphrase, err = a.readSecret(c.Context, "passphrase", fmt.Sprintf("new passphrase for %s: ", s.stage), "once more: ")
+		w.Passphrase, err = a.ReadSecret(c.Context, "passphrase", fmt.Sprintf("new passphrase for %s: ", s.Stage), "once more: ")
 		if err != nil {
 			return err
 		}
 	}
-	path, err := s.engine.Key.Wrap(keySources(c.Context, s.stage, s.dir), w)
+	path, err := s.Engine.Key.Wrap(project.KeySources(c.Context, s.Stage, s.Dir), w)
 	if err != nil {
 		return err
 	}
-	line := s.secretLine(c, path)
-	return a.said(line, fmt.Sprintf("%s: key %s is wrapped for %s in %s; check it in", s.stage, line.Key, forWhom(w), line.File))
+	line := secretLineOf(s, c, path)
+	return a.said(line, fmt.Sprintf("%s: key %s is wrapped for %s in %s; check it in", s.Stage, line.Key, forWhom(w), line.File))
 }
 
 func forWhom(w seal.Wrapping) string {

@@ -2,14 +2,17 @@ package cmd
 
 import (
 	"context"
-	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/athanor-dev/athanor/cmd/cli"
+	"github.com/athanor-dev/athanor/cmd/internal/files"
+	"github.com/athanor-dev/athanor/cmd/internal/project"
+	"github.com/athanor-dev/athanor/cmd/internal/session"
+	"github.com/athanor-dev/athanor/cmd/internal/untrusted"
+	"github.com/athanor-dev/athanor/cmd/render"
 	"github.com/athanor-dev/athanor/engine"
 	"github.com/athanor-dev/athanor/engine/state"
 	"github.com/athanor-dev/athanor/providers/random"
@@ -34,13 +37,13 @@ alone: --copy seals it again, as long as its key has not left.`,
 		UsageText: `secret rotate --stage prod
 secret rotate --stage prod --copy backup.json
 secret rotate --list-exposed --stage prod`,
-		Flags: stageFlags(&cli.StringSliceFlag{
+		Flags: project.StageFlags(&cli.StringSliceFlag{
 			Name: "copy", Usage: "seal an exported `FILE` of this stage again too; may be repeated",
 		}, &cli.BoolFlag{
 			Name:  "list-exposed",
 			Usage: "list the secrets that an older key could open and that have not changed since; rotate nothing",
 		}),
-		Before: readsWith("list-exposed"),
+		Before: untrusted.ReadsWith("list-exposed"),
 		Action: a.secretRotate,
 	}
 }
@@ -67,11 +70,11 @@ type rotateLine struct {
 }
 
 // rotation says what to rotate.
-func (s *session) rotation(c *cli.Context, run string) rotate.Rotation {
+func rotation(s *session.Session, c *cli.Context, run string) rotate.Rotation {
 	return rotate.Rotation{
-		Store: s.project.store, Stage: s.stage, Place: keySources(c.Context, s.stage, s.dir), Wrapping: seal.Place.Again,
-		Claim:    statestore.Claim{Run: run, Command: "rotate", User: s.project.who()},
-		Contents: contentsOf(s.stage, s.app.catalog), Accept: c.Bool("accept-older-state"),
+		Store: s.Project.Store, Stage: s.Stage, Place: project.KeySources(c.Context, s.Stage, s.Dir), Wrapping: seal.Place.Again,
+		Claim:    statestore.Claim{Run: run, Command: "rotate", User: s.Project.Who()},
+		Contents: contentsOf(s.Stage, s.Opener.Catalog), Accept: c.Bool("accept-older-state"),
 	}
 }
 
@@ -106,13 +109,13 @@ func (a *app) secretRotate(c *cli.Context) error {
 	if err != nil || s == nil {
 		return err
 	}
-	line := rotateLine{secretLine: s.secretLine(c, secrets.Path), Number: s.engine.Key.Number()}
+	line := rotateLine{secretLine: secretLineOf(s, c, secrets.Path), Number: s.Engine.Key.Number()}
 	if !c.Bool("list-exposed") {
-		line.Run = newRun()
-		a.interrupts.lasting()
-		rotation := s.rotation(c, line.Run)
+		line.Run = project.NewRun()
+		a.Interrupts.Lasting()
+		rotation := rotation(s, c, line.Run)
 		for _, file := range c.StringSlice("copy") {
-			saved, err := a.savedCopy(c.Context, s.stage, file)
+			saved, err := a.savedCopy(c.Context, s.Stage, file)
 			if err != nil {
 				return err
 			}
@@ -126,15 +129,15 @@ func (a *app) secretRotate(c *cli.Context) error {
 		line.Rows, line.Sealed, line.Copies = result.Rows, result.Secrets, result.Copies
 		line.Left, line.Kept, line.Scraps, line.ScrapsIn = result.Left, result.Kept, len(result.Scraps) > 0, result.Scraps
 	}
-	if line.Exposed, err = rotate.Exposed(c.Context, s.rotation(c, "")); err != nil {
+	if line.Exposed, err = rotate.Exposed(c.Context, rotation(s, c, "")); err != nil {
 		return err
 	}
-	if a.asJSON {
+	if a.AsJSON {
 		line.Exposed = append([]string{}, line.Exposed...)
-		a.json(line)
+		a.JSON(line)
 		return nil
 	}
-	a.saidRotated(s.stage, seal.KeyPath(keySources(c.Context, s.stage, s.dir)), line)
+	a.saidRotated(s.Stage, seal.KeyPath(project.KeySources(c.Context, s.Stage, s.Dir)), line)
 	return nil
 }
 
@@ -156,35 +159,35 @@ func (a *app) savedCopy(ctx context.Context, stage statestore.Stage, file string
 		if err != nil {
 			return err
 		}
-		return writePrivate(file, append(data, '\n'))
+		return files.WritePrivate(file, append(data, '\n'))
 	}
 	return rotate.Copy{Name: file, Snapshot: doc.SealedState(), Save: save}, nil
 }
 
 func (a *app) saidRotated(stage statestore.Stage, ring string, line rotateLine) {
 	if line.Run != "" {
-		fmt.Fprintf(a.err, "%s: key %s (number %d) seals %s and %s; check in %s\n", stage, line.Key, line.Number,
-			plural(line.Rows, "entry", "entries"), plural(line.Sealed, "secret", "secrets"), a.place(ring))
+		fmt.Fprintf(a.Err, "%s: key %s (number %d) seals %s and %s; check in %s\n", stage, line.Key, line.Number,
+			render.Plural(line.Rows, "entry", "entries"), render.Plural(line.Sealed, "secret", "secrets"), a.Place(ring))
 		if line.Copies > 0 {
-			fmt.Fprintf(a.err, "sealed again: %s\n", plural(line.Copies, "saved copy", "saved copies"))
+			fmt.Fprintf(a.Err, "sealed again: %s\n", render.Plural(line.Copies, "saved copy", "saved copies"))
 		}
 		for _, part := range line.ScrapsIn {
-			fmt.Fprintf(a.err, "what the old key sealed may still be in %s\n", part)
+			fmt.Fprintf(a.Err, "what the old key sealed may still be in %s\n", part)
 		}
 		if len(line.Kept) > 0 {
-			fmt.Fprintf(a.err, "generated values derive from %s, which stays in the ring\n", strings.Join(line.Kept, ", "))
+			fmt.Fprintf(a.Err, "generated values derive from %s, which stays in the ring\n", strings.Join(line.Kept, ", "))
 		}
 	}
 	for _, where := range line.Exposed {
-		fmt.Fprintln(a.out, where)
+		fmt.Fprintln(a.Out, where)
 	}
 	switch {
 	case len(line.Exposed) > 0:
-		a.style(a.err).Hints(a.err, []string{
+		a.Style(a.Err).Hints(a.Err, []string{
 			"an older key could open these: change each at its service, generated ones by raising version",
 		})
 	case line.Run == "":
-		fmt.Fprintln(a.err, "no secret is known that an older key could open")
+		fmt.Fprintln(a.Err, "no secret is known that an older key could open")
 	}
 }
 
@@ -192,18 +195,11 @@ func (a *app) saidRotated(stage statestore.Stage, ring string, line rotateLine) 
 func hintRotation(err error) error {
 	switch {
 	case errors.Is(err, rotate.ErrUnreadable):
-		return hint(err, "nothing was changed; athanor state check names what is damaged")
+		return cli.Hint(err, "nothing was changed; athanor state check names what is damaged")
 	case errors.Is(err, seal.ErrWrapping):
-		return hint(err, "bring it, or choose others with athanor secret rewrap")
+		return cli.Hint(err, "bring it, or choose others with athanor secret rewrap")
 	}
 	return err
-}
-
-func plural(n int, one, many string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return fmt.Sprintf("%d %s", n, many)
 }
 
 func (a *app) recipientsCommand() *cli.Command {
@@ -212,7 +208,7 @@ func (a *app) recipientsCommand() *cli.Command {
 		Description: `Reads the wrapped key next to the program, or the one in the store when that is newer. Everybody who could open
 an older key still has what it opened.`,
 		UsageText: "secret recipients --stage prod\nsecret recipients --json",
-		Flags:     stageFlags(), Before: reads, Action: a.secretRecipients,
+		Flags:     project.StageFlags(), Before: untrusted.Reads, Action: a.secretRecipients,
 	}
 }
 
@@ -228,34 +224,31 @@ func (a *app) secretRecipients(c *cli.Context) error {
 	if err != nil || s == nil {
 		return err
 	}
-	snap, err := s.project.store.Load(c.Context, s.stage)
+	snap, err := s.Project.Store.Load(c.Context, s.Stage)
 	if err != nil {
 		return err
 	}
-	place := keySources(c.Context, s.stage, s.dir)
+	place := project.KeySources(c.Context, s.Stage, s.Dir)
 	place.Stored = snap.Meta[keeper.RingFact]
 	who, err := place.Recipients()
 	if err != nil {
 		return err
 	}
-	key := s.engine.Key
+	key := s.Engine.Key
 	line := recipientsLine{
-		secretLine: s.secretLine(c, seal.KeyPath(place)), Number: key.Number(), Recipients: append([]seal.Recipient{}, who...),
+		secretLine: secretLineOf(s, c, seal.KeyPath(place)), Number: key.Number(), Recipients: append([]seal.Recipient{}, who...),
 	}
 	line.From, line.Alone = key.Origin().Text, key.Origin().Alone
-	if a.asJSON {
-		a.json(line)
+	if a.AsJSON {
+		a.JSON(line)
 		return nil
 	}
 	for _, r := range who {
-		fmt.Fprintf(a.out, "%s\n", strings.TrimSpace(fmt.Sprintf("%-10s  %s", r.By, r.To)))
+		fmt.Fprintf(a.Out, "%s\n", strings.TrimSpace(fmt.Sprintf("%-10s  %s", r.By, r.To)))
 	}
 	if len(who) == 0 {
-		fmt.Fprintf(a.err, "%s: the key has no recipient; it comes from %s\n", s.stage, line.From)
+		fmt.Fprintf(a.Err, "%s: the key has no recipient; it comes from %s\n", s.Stage, line.From)
 	}
-	fmt.Fprintf(a.err, "key %s (number %d), opened here from %s\n", line.Key, line.Number, line.From)
+	fmt.Fprintf(a.Err, "key %s (number %d), opened here from %s\n", line.Key, line.Number, line.From)
 	return nil
 }
-
-// newRun is the id of a run, as the engine makes them.
-func newRun() string { return time.Now().UTC().Format("20060102-150405-") + rand.Text()[:6] }

@@ -7,6 +7,9 @@ import (
 
 	"github.com/athanor-dev/athanor"
 	"github.com/athanor-dev/athanor/cmd/cli"
+	"github.com/athanor-dev/athanor/cmd/internal/project"
+	"github.com/athanor-dev/athanor/cmd/internal/session"
+	"github.com/athanor-dev/athanor/cmd/internal/untrusted"
 	"github.com/athanor-dev/athanor/reconcile/props"
 	"github.com/athanor-dev/athanor/statestore/seal"
 )
@@ -23,13 +26,13 @@ can open the key: at first only this machine, or everybody who knows $ATHANOR_PA
 				Name: "list", Usage: "list the sealed secrets of a stage, and where its key is", ArgsUsage: "[TARGET]",
 				Description: "Names only. Whether the key at hand opens them is said too.",
 				UsageText:   "secret list\nsecret list ./shop --stage prod --json",
-				Flags:       stageFlags(), Before: reads, Action: a.secretList,
+				Flags:       project.StageFlags(), Before: untrusted.Reads, Action: a.secretList,
 			},
 			{
 				Name: "rm", Usage: "remove a sealed secret", ArgsUsage: "NAME [TARGET]",
 				Description: "It stays in what was checked in before: a secret that must not be known any more is changed where it is used.",
 				UsageText:   "secret rm apiKey --stage prod",
-				Flags:       stageFlags(), Action: a.secretRemove,
+				Flags:       project.StageFlags(), Action: a.secretRemove,
 			},
 			a.rewrapCommand(), a.rotateCommand(), a.recipientsCommand(),
 		},
@@ -44,7 +47,7 @@ never an argument, since others can see those.`,
 		UsageText: `secret set apiKey                     asks for the value
 secret set apiKey --stage prod < key.txt
 pass show shop/api | athanor secret set apiKey ./shop`,
-		Flags: stageFlags(), Action: a.secretSet,
+		Flags: project.StageFlags(), Action: a.secretSet,
 	}
 }
 
@@ -66,36 +69,27 @@ type secretLine struct {
 	Unopened []string `json:"unopened,omitempty"`
 }
 
-func (s *session) secretLine(c *cli.Context, file string) secretLine {
-	return secretLine{Type: c.Command.Name, Stack: s.stage.Stack, Stage: s.stage.Name, File: s.app.place(file), Key: s.engine.Key.ID()}
+func secretLineOf(s *session.Session, c *cli.Context, file string) secretLine {
+	return secretLine{Type: c.Command.Name, Stack: s.Stage.Stack, Stage: s.Stage.Name, File: s.Opener.Place(file), Key: s.Engine.Key.ID()}
 }
 
 // openSecrets opens the stage of a command on secrets, and the secrets.
-func (a *app) openSecrets(c *cli.Context, names int) (*session, *seal.Secrets, error) {
-	s, err := a.openRecord(c, names)
+func (a *app) openSecrets(c *cli.Context, names int) (*session.Session, *seal.Secrets, error) {
+	s, err := a.OpenRecord(c, names)
 	if err != nil || s == nil {
 		return nil, nil, err
 	}
 	if c.Command.Name != "rotate" || c.Bool("list-exposed") {
-		s.unsalted()
+		s.Unsalted()
 	}
-	secrets, err := keyPlace(c.Context, s.stage, s.dir).Secrets()
+	secrets, err := project.KeyPlace(c.Context, s.Stage, s.Dir).Secrets()
 	return s, secrets, err
-}
-
-// unsalted says how a stage gets a better key whose key guesses of one passphrase can be compared with.
-func (s *session) unsalted() {
-	if s.engine.Key.Origin().Unsalted {
-		a := s.app
-		fmt.Fprintf(a.err, "note: the key of %s is derived from its passphrase without a random salt\n", s.stage)
-		a.style(a.err).Hints(a.err, []string{"athanor secret rotate --stage " + s.stage.Name + " gives it a random one"})
-	}
 }
 
 func (a *app) secretSet(c *cli.Context) error {
 	name := c.Args().First()
 	if name == "" {
-		return hint(errors.New("secret set: which secret?"), "athanor secret set NAME")
+		return cli.Hint(errors.New("secret set: which secret?"), "athanor secret set NAME")
 	}
 	if err := athanor.CheckName(name); err != nil {
 		return fmt.Errorf("secret %s: %w", name, err)
@@ -104,24 +98,24 @@ func (a *app) secretSet(c *cli.Context) error {
 	if err != nil || s == nil {
 		return err
 	}
-	value, err := a.readSecret(c.Context, "secret", fmt.Sprintf("%s for %s: ", name, s.stage))
+	value, err := a.ReadSecret(c.Context, "secret", fmt.Sprintf("%s for %s: ", name, s.Stage))
 	if err != nil {
 		return err
 	}
-	if err := secrets.Set(s.engine.Key, name, value); err != nil {
+	if err := secrets.Set(s.Engine.Key, name, value); err != nil {
 		return err
 	}
-	line := s.secretLine(c, secrets.Path)
+	line := secretLineOf(s, c, secrets.Path)
 	line.Name = name
-	return a.said(line, fmt.Sprintf("%s: sealed %s in %s", s.stage, name, line.File))
+	return a.said(line, fmt.Sprintf("%s: sealed %s in %s", s.Stage, name, line.File))
 }
 
 // said prints what was done: a line of text, or of JSON.
 func (a *app) said(line secretLine, text string) error {
-	if a.asJSON {
-		a.json(line)
+	if a.AsJSON {
+		a.JSON(line)
 	} else {
-		fmt.Fprintln(a.out, text)
+		fmt.Fprintln(a.Out, text)
 	}
 	return nil
 }
@@ -129,7 +123,7 @@ func (a *app) said(line secretLine, text string) error {
 func (a *app) secretRemove(c *cli.Context) error {
 	name := c.Args().First()
 	if name == "" {
-		return hint(errors.New("secret rm: which secret?"), "`athanor secret list` lists them")
+		return cli.Hint(errors.New("secret rm: which secret?"), "`athanor secret list` lists them")
 	}
 	s, secrets, err := a.openSecrets(c, 1)
 	if err != nil || s == nil {
@@ -137,17 +131,17 @@ func (a *app) secretRemove(c *cli.Context) error {
 	}
 	err = secrets.Remove(name)
 	if errors.Is(err, seal.ErrNoSecret) {
-		err = fmt.Errorf("%s has no sealed secret %s", s.stage, name)
+		err = fmt.Errorf("%s has no sealed secret %s", s.Stage, name)
 		if near, ok := props.Nearest(name, secrets.Names()); ok {
-			err = hint(err, "did you mean "+near+"?")
+			err = cli.Hint(err, "did you mean "+near+"?")
 		}
 	}
 	if err != nil {
 		return err
 	}
-	line := s.secretLine(c, secrets.Path)
+	line := secretLineOf(s, c, secrets.Path)
 	line.Name = name
-	return a.said(line, fmt.Sprintf("%s: removed %s from %s", s.stage, name, line.File))
+	return a.said(line, fmt.Sprintf("%s: removed %s from %s", s.Stage, name, line.File))
 }
 
 func (a *app) secretList(c *cli.Context) error {
@@ -155,27 +149,27 @@ func (a *app) secretList(c *cli.Context) error {
 	if err != nil || s == nil {
 		return err
 	}
-	key := s.engine.Key
-	line := s.secretLine(c, secrets.Path)
+	key := s.Engine.Key
+	line := secretLineOf(s, c, secrets.Path)
 	line.From, line.Alone, line.Secrets = key.Origin().Text, key.Origin().Alone, secrets.Names()
 	for _, name := range line.Secrets {
 		if _, err := secrets.Get(key, name); err != nil {
 			line.Unopened = append(line.Unopened, name)
 		}
 	}
-	if a.asJSON {
-		a.json(line)
+	if a.AsJSON {
+		a.JSON(line)
 		return nil
 	}
 	for _, name := range line.Secrets {
-		fmt.Fprintln(a.out, name)
+		fmt.Fprintln(a.Out, name)
 	}
 	if len(line.Secrets) == 0 {
-		fmt.Fprintf(a.err, "%s: no secret is sealed\n", s.stage)
+		fmt.Fprintf(a.Err, "%s: no secret is sealed\n", s.Stage)
 	}
-	fmt.Fprintf(a.err, "key %s, from %s\n", line.Key, line.From)
+	fmt.Fprintf(a.Err, "key %s, from %s\n", line.Key, line.From)
 	if line.Alone {
-		a.style(a.err).Hints(a.err, []string{"only this machine has it; athanor secret rewrap gives it to others, or to a backup"})
+		a.Style(a.Err).Hints(a.Err, []string{"only this machine has it; athanor secret rewrap gives it to others, or to a backup"})
 	}
 	if len(line.Unopened) > 0 {
 		return fmt.Errorf("this key does not open %s", strings.Join(line.Unopened, ", "))

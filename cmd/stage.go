@@ -9,10 +9,10 @@ import (
 	"time"
 
 	"github.com/athanor-dev/athanor/cmd/cli"
-	"github.com/athanor-dev/athanor/cmd/internal/grants"
+	"github.com/athanor-dev/athanor/cmd/internal/project"
+	"github.com/athanor-dev/athanor/cmd/internal/session"
+	"github.com/athanor-dev/athanor/cmd/internal/untrusted"
 	"github.com/athanor-dev/athanor/cmd/render"
-	"github.com/athanor-dev/athanor/engine"
-	"github.com/athanor-dev/athanor/reconcile/props"
 	"github.com/athanor-dev/athanor/statestore"
 	"github.com/athanor-dev/athanor/statestore/keeper"
 	"github.com/athanor-dev/athanor/statestore/seal"
@@ -32,7 +32,7 @@ Status: deployed, running, interrupted, failed, unfinished (an object is half cr
 			UsageText: `stage list                      of the project in this directory
 stage list --stack shop         of one stack
 stage list --json               one object per line`,
-			Flags: stageFlags(&cli.StringFlag{Name: "stack", Usage: "list the stages of stack `NAME` only"}), Before: reads, Action: a.stageList,
+			Flags: project.StageFlags(&cli.StringFlag{Name: "stack", Usage: "list the stages of stack `NAME` only"}), Before: untrusted.Reads, Action: a.stageList,
 		}},
 	}
 }
@@ -62,11 +62,11 @@ type stageRun struct {
 }
 
 func (a *app) stageList(c *cli.Context) error {
-	p, err := a.openStore(c)
+	p, err := a.OpenStore(c)
 	if err != nil {
 		return err
 	}
-	lines, err := stageLines(c.Context, p.store, c.String("stack"))
+	lines, err := stageLines(c.Context, p.Store, c.String("stack"))
 	if err != nil {
 		return err
 	}
@@ -75,49 +75,26 @@ func (a *app) stageList(c *cli.Context) error {
 			return err
 		}
 	}
-	if a.asJSON {
+	if a.AsJSON {
 		for _, l := range lines {
-			a.json(l)
+			a.JSON(l)
 		}
 		return nil
 	}
 	if stack := c.String("stack"); len(lines) == 0 && stack != "" {
-		fmt.Fprintf(a.err, "no stages of stack %s in %s\nnext:  athanor stage list\n", stack, p.name)
+		fmt.Fprintf(a.Err, "no stages of stack %s in %s\nnext:  athanor stage list\n", stack, p.Name)
 		return nil
 	}
 	if len(lines) == 0 {
-		fmt.Fprintf(a.err, "no stages yet in %s\nnext:  athanor deploy\n", p.name)
+		fmt.Fprintf(a.Err, "no stages yet in %s\nnext:  athanor deploy\n", p.Name)
 		return nil
 	}
 	var shown []render.Stage
 	for i := range lines {
 		shown = append(shown, lines[i].shown())
 	}
-	a.style(a.out).Stages(a.out, shown, time.Now())
+	a.Style(a.Out).Stages(a.Out, shown, time.Now())
 	return nil
-}
-
-// openStore opens the state store of the directory that the command names, without a program.
-func (a *app) openStore(c *cli.Context) (*project, error) {
-	if c.NArg() > 1 {
-		return nil, hint(fmt.Errorf("unexpected argument %q", c.Args().Get(1)), "one DIRECTORY at most")
-	}
-	dir := directoryOf(c.Args().First())
-	if a.program != nil && c.NArg() == 0 {
-		dir = a.program.Dir
-	}
-	s := &session{app: a, store: absoluteStore(c.String("store"))}
-	if err := s.confine(c, &source{dir: dir}); err != nil {
-		return nil, err
-	}
-	if err := a.permit(c.Context, grants.Document{}); err != nil {
-		return nil, err
-	}
-	p, err := openProject(dir, s.store)
-	if err == nil {
-		a.store = p.store
-	}
-	return p, err
 }
 
 // stageLines reads what the store has of every stage, or of those of one stack.
@@ -147,7 +124,7 @@ func stageLines(ctx context.Context, store statestore.Store, stack string) ([]st
 			Resources: len(snap.Rows) + len(snap.Damaged), Holder: snap.Holder,
 		}
 		if len(runs) > 0 {
-			user, _ := identityOf(runs[0].User)
+			user, _ := project.IdentityOf(runs[0].User)
 			l.LastRun = &stageRun{runs[0].ID, runs[0].Command, runs[0].State, user, runs[0].Started, runs[0].Ended}
 			if l.Holder != nil && l.Holder.Run == runs[0].ID {
 				if l.Progress, err = progression(ctx, store, stage, runs[0].ID); err != nil {
@@ -161,16 +138,16 @@ func stageLines(ctx context.Context, store statestore.Store, stack string) ([]st
 }
 
 // readExpiry reads when a stage expires, where a key on this machine opens that.
-func (l *stageLine) readExpiry(ctx context.Context, p *project) error {
+func (l *stageLine) readExpiry(ctx context.Context, p *project.Project) error {
 	stage := statestore.Stage{Stack: l.Stack, Name: l.Stage}
-	snap, err := p.store.Load(ctx, stage)
-	if err != nil || snap.Meta[expiresFact] == nil {
+	snap, err := p.Store.Load(ctx, stage)
+	if err != nil || snap.Meta[session.ExpiresFact] == nil {
 		return err
 	}
-	place := keyPlace(ctx, stage, p.root)
+	place := project.KeyPlace(ctx, stage, p.Root)
 	place.Stored = snap.Meta[keeper.RingFact]
 	if key, err := seal.Load(place, snap.KeyID); err == nil {
-		l.Expires, err = expires(snap, key)
+		l.Expires, err = session.Expires(snap, key)
 		return err
 	}
 	return nil
@@ -186,100 +163,4 @@ func (l *stageLine) shown() render.Stage {
 		st.Progress = *l.Progress
 	}
 	return st
-}
-
-// otherStages lists the stages that the store has of the session's stack, and whether the session's own is among them.
-func (s *session) otherStages(ctx context.Context) (others []string, known bool, err error) {
-	stages, err := s.project.store.Stages(ctx)
-	if err != nil {
-		return nil, false, err
-	}
-	for _, stage := range stages {
-		switch {
-		case stage == s.stage:
-			known = true
-		case stage.Stack == s.stage.Stack:
-			others = append(others, stage.Name)
-		}
-	}
-	slices.Sort(others)
-	return others, known, nil
-}
-
-// existing makes sure that a command which only reads works on a stage that there is. A stage that was named and is unknown
-// beside others is an error; of the default one it says which other stages there are.
-func (s *session) existing(c *cli.Context) error {
-	others, known, err := s.otherStages(c.Context)
-	if err != nil || known || len(others) == 0 {
-		return err
-	}
-	if c.String("stage") == "" {
-		if !s.app.asJSON {
-			fmt.Fprintf(s.app.err, "note: stack %s has no stage %s yet; it has %s: --stage %s\n", s.stage.Stack, s.stage.Name, strings.Join(others, ", "),
-				suggested(s.stage.Name, others))
-		}
-		return nil
-	}
-	err = fmt.Errorf("stack %s has no stage %s; it has %s", s.stage.Stack, s.stage.Name, strings.Join(others, ", "))
-	if near, ok := props.Nearest(s.stage.Name, others); ok {
-		err = hint(err, "did you mean --stage "+near+"?")
-	}
-	return hint(err, fmt.Sprintf("athanor deploy --stage %s --new-stage creates it", s.stage.Name))
-}
-
-// suggested is the stage that is meant most likely: the one of dev sessions, else the first.
-func suggested(stage string, others []string) string {
-	local := engine.LocalStage + strings.TrimPrefix(stage, "dev-")
-	if slices.Contains(others, local) {
-		return local
-	}
-	return others[0]
-}
-
-// newStageFlag permits a stage that the store does not know.
-func newStageFlag() cli.Flag {
-	return &cli.BoolFlag{Category: cli.Safety, Name: "new-stage", Usage: "allow creating a stage beside others without asking, as --yes alone does not"}
-}
-
-// newStage is why a stage is not created; nil where it is known, the first of its stack, the default one, or permitted. With
-// count, it asks on a terminal for the name of the stage, and reports that it was typed.
-func (s *session) newStage(c *cli.Context, count int) (typed bool, err error) {
-	a := s.app
-	if c.String("stage") == "" || c.Bool("new-stage") || s.savedFile != nil && s.savedFile.NewStage || s.reviewed != nil && s.reviewed.NewStage {
-		return false, nil
-	}
-	others, known, err := s.otherStages(c.Context)
-	if err != nil || known || len(others) == 0 {
-		return false, err
-	}
-	near, found := props.Nearest(s.stage.Name, others)
-	if c.Bool("yes") || a.asJSON || !isTerminal(a.in) {
-		err := fmt.Errorf("%w: stage %s of %s is new, beside %s; --yes does not create it", engine.ErrNotApproved, s.stage.Name, s.stage.Stack, strings.Join(others, ", "))
-		if found {
-			err = hint(err, fmt.Sprintf("--stage %s if you meant %s", near, near))
-		}
-		return false, hint(err, "--new-stage creates "+s.stage.Name)
-	}
-	if count == 0 {
-		return false, nil // it is asked when the plan is known
-	}
-	if !found {
-		near = ""
-	}
-	a.style(a.err).NewStage(a.err, s.stage.Stack, s.stage.Name, others, near, count)
-	return true, a.expect(c.Context, s.stage.Name)
-}
-
-// expect takes the answer to a question for a word, and anything else is a no.
-func (a *app) expect(ctx context.Context, word string) error {
-	text, err := a.reply(ctx)
-	switch {
-	case err != nil:
-		fmt.Fprintln(a.err)
-		return err
-	case strings.EqualFold(text, word):
-		return nil
-	}
-	fmt.Fprintln(a.err, "Nothing was changed.")
-	return cli.Exit(cli.ExitNotApproved)
 }

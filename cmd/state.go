@@ -5,6 +5,9 @@ import (
 	"fmt"
 
 	"github.com/athanor-dev/athanor/cmd/cli"
+	"github.com/athanor-dev/athanor/cmd/internal/project"
+	"github.com/athanor-dev/athanor/cmd/internal/session"
+	"github.com/athanor-dev/athanor/cmd/internal/untrusted"
 	"github.com/athanor-dev/athanor/engine"
 )
 
@@ -18,13 +21,13 @@ it takes the lease, shows what it will do and asks. It exits 3 while another run
 				Name: "list", Usage: "list the resources in state", ArgsUsage: "[TARGET]",
 				Description: "One line for each object: address, kind, identity, and its state where that is not \"live\". With --json one\nobject per line, as `state show --json` prints it.",
 				UsageText:   "state list\nstate list --stack shop --stage prod",
-				Flags:       stageFlags(cli.StackFlag("read")), Before: reads, Action: a.stateList,
+				Flags:       project.StageFlags(cli.StackFlag("read")), Before: untrusted.Reads, Action: a.stateList,
 			},
 			{
 				Name: "show", Usage: "show the state of one resource", ArgsUsage: "ADDRESS [TARGET]",
 				Description: "Its generations with their attributes, the props as last applied, and the resources it needs. Secrets are masked.",
 				UsageText:   "state show queue\nstate show password --reveal --json",
-				Flags:       stageFlags(cli.RevealFlag(), cli.StackFlag("read")), Before: reads, Action: a.stateShow,
+				Flags:       project.StageFlags(cli.RevealFlag(), cli.StackFlag("read")), Before: untrusted.Reads, Action: a.stateShow,
 			},
 			a.stateMoveCommand(), a.stateRemoveCommand(), a.stateExportCommand(), a.stateImportCommand(), a.stateHistoryCommand(), a.stateRestoreCommand(),
 			a.stateMigrateCommand(), a.stateCheckCommand(),
@@ -56,7 +59,7 @@ state mv net/ core/                 a whole scope
 state mv blue green green blue      two change places
 state mv motd site:motd             to the same stage of stack site
 state mv a site/prod:a b site/prod:b --new-stage`,
-		Flags: stageFlags(cli.ApplyFlags(cli.StackFlag("read"), newStageFlag())...), Action: a.stateMove,
+		Flags: project.StageFlags(cli.ApplyFlags(cli.StackFlag("read"), session.NewStageFlag())...), Action: a.stateMove,
 	}
 }
 
@@ -72,16 +75,16 @@ Exit codes: 0 removed; 1 refused; 3 another run holds the stage; 5 not approved.
 		UsageText: `state rm queue
 state rm 'net/**' --stack shop --stage prod
 state rm broken                     also one that cannot be read`,
-		Flags: stageFlags(cli.ApplyFlags(cli.StackFlag("read"))...), Action: a.stateRemove,
+		Flags: project.StageFlags(cli.ApplyFlags(cli.StackFlag("read"))...), Action: a.stateRemove,
 	}
 }
 
 func (a *app) stateMove(c *cli.Context) error {
 	names := c.NArg() / 2 * 2
 	if names == 0 {
-		return hint(errors.New("state mv: from which address to which?"), "athanor state mv OLD NEW, or OLD STACK[/STAGE]:NEW; `athanor state list` lists addresses")
+		return cli.Hint(errors.New("state mv: from which address to which?"), "athanor state mv OLD NEW, or OLD STACK[/STAGE]:NEW; `athanor state list` lists addresses")
 	}
-	s, err := a.openState(c, names, "Move these in")
+	s, err := a.OpenState(c, names, "Move these in")
 	if err != nil || s == nil {
 		return err
 	}
@@ -89,15 +92,15 @@ func (a *app) stateMove(c *cli.Context) error {
 	for i := 0; i < names; i += 2 {
 		renames = append(renames, engine.Rename{From: c.Args().Get(i), To: c.Args().Get(i + 1)})
 	}
-	to, err := s.destinations(renames)
+	to, err := destinations(s, renames)
 	if err != nil {
 		return err
 	}
-	if to != s.stage {
-		return a.halfMoved(s.relocate(c, to, renames), "the same command finishes it")
+	if to != s.Stage {
+		return a.halfMoved(relocate(s, c, to, renames), "the same command finishes it")
 	}
-	p, err := s.engine.PlanMove(c.Context, s.stage, s.graph.Dir, renames)
-	return a.halfMoved(s.proceed(c, p, err), "the same command finishes it, and so does the next deploy")
+	p, err := s.Engine.PlanMove(c.Context, s.Stage, s.Graph.Dir, renames)
+	return a.halfMoved(s.Proceed(c, p, err), "the same command finishes it, and so does the next deploy")
 }
 
 // halfMoved tells a move that was cut from one that was not begun, and says what finishes it.
@@ -105,37 +108,21 @@ func (a *app) halfMoved(err error, next string) error {
 	if _, half := errors.AsType[*engine.HalfMovedError](err); !half {
 		return err
 	}
-	a.report(hint(err, next))
+	a.Report(cli.Hint(err, next))
 	return cli.Exit(cli.ExitInterrupted)
 }
 
 func (a *app) stateRemove(c *cli.Context) error {
 	if c.NArg() == 0 {
-		return hint(errors.New("state rm: which addresses?"), "`athanor state list` lists them")
+		return cli.Hint(errors.New("state rm: which addresses?"), "`athanor state list` lists them")
 	}
-	s, err := a.openState(c, c.NArg(), "Remove these from the state of, and delete nothing in")
+	s, err := a.OpenState(c, c.NArg(), "Remove these from the state of, and delete nothing in")
 	if err != nil || s == nil {
 		return err
 	}
-	p, err := s.engine.PlanRemove(c.Context, s.stage, c.Args().Slice())
-	if err = s.proceed(c, p, err); err == nil && !a.asJSON {
-		fmt.Fprintln(a.err, "Removed from state. The cloud objects were not deleted.")
+	p, err := s.Engine.PlanRemove(c.Context, s.Stage, c.Args().Slice())
+	if err = s.Proceed(c, p, err); err == nil && !a.AsJSON {
+		fmt.Fprintln(a.Err, "Removed from state. The cloud objects were not deleted.")
 	}
 	return err
-}
-
-// openState opens a stage for a command that changes its record. The first names arguments are not the target.
-func (a *app) openState(c *cli.Context, names int, question string) (*session, error) {
-	s, err := a.openExisting(c, names)
-	if err != nil || s == nil {
-		return nil, err
-	}
-	s.command, s.question = "state", question
-	if s.graph == nil {
-		s.graph = &engine.Graph{Format: engine.GraphFormat, Stack: s.stage.Stack, Stage: s.stage.Name, Dir: s.dir}
-	}
-	if c.String("stack") != "" && c.NArg() == names {
-		return s, s.findDir(c)
-	}
-	return s, nil
 }

@@ -9,7 +9,11 @@ import (
 	"os"
 
 	"github.com/athanor-dev/athanor/cmd/cli"
+	"github.com/athanor-dev/athanor/cmd/internal/files"
 	"github.com/athanor-dev/athanor/cmd/internal/grants"
+	"github.com/athanor-dev/athanor/cmd/internal/project"
+	"github.com/athanor-dev/athanor/cmd/internal/session"
+	"github.com/athanor-dev/athanor/cmd/internal/untrusted"
 	"github.com/athanor-dev/athanor/cmd/render"
 	"github.com/athanor-dev/athanor/engine"
 )
@@ -23,7 +27,7 @@ clear, and can be imported under another key. Rows that cannot be read are in it
 		UsageText: `state export --out prod.json --stage prod
 state export | jq -r '.rows[].address'
 state export --reveal --out open.json      secrets in clear`,
-		Flags: stageFlags(cli.RevealFlag(), cli.StackFlag("read"), cli.OutFlag("write to `FILE`, readable by its owner only")), Before: reads, Action: a.stateExport,
+		Flags: project.StageFlags(cli.RevealFlag(), cli.StackFlag("read"), cli.OutFlag("write to `FILE`, readable by its owner only")), Before: untrusted.Reads, Action: a.stateExport,
 	}
 }
 
@@ -43,16 +47,16 @@ Exit codes: 0 imported, or nothing to do; 1 refused; 3 another run holds the sta
 		UsageText: `state import prod.json
 state import prod.json --store bolt:/shared/state.db
 state import prod.json --serial 17            replace what is there at serial 17`,
-		Flags: stageFlags(cli.ApplyFlags(cli.StackFlag("import"), &cli.Uint64Flag{Name: "serial", Usage: "replace state at serial `N`, whatever the document's serial is"})...), Action: a.stateImport,
+		Flags: project.StageFlags(cli.ApplyFlags(cli.StackFlag("import"), &cli.Uint64Flag{Name: "serial", Usage: "replace state at serial `N`, whatever the document's serial is"})...), Action: a.stateImport,
 	}
 }
 
 func (a *app) stateExport(c *cli.Context) error {
-	s, err := a.openExisting(c, 0)
+	s, err := a.OpenExisting(c, 0)
 	if err != nil || s == nil {
 		return err
 	}
-	doc, err := s.engine.Export(c.Context, s.stage, c.Bool("reveal"))
+	doc, err := s.Engine.Export(c.Context, s.Stage, c.Bool("reveal"))
 	if err != nil {
 		return err
 	}
@@ -63,20 +67,20 @@ func (a *app) stateExport(c *cli.Context) error {
 	data = append(data, '\n')
 	file := c.String("out")
 	if file == "" {
-		_, err := a.out.Write(render.SafeJSON(data))
+		_, err := a.Out.Write(render.SafeJSON(data))
 		return err
 	}
-	if err := writePrivate(file, data); err != nil {
+	if err := files.WritePrivate(file, data); err != nil {
 		return err
 	}
-	fmt.Fprintf(a.err, "saved: %d rows of %s at serial %d\n", len(doc.Rows), s.stage, doc.From.Serial)
+	fmt.Fprintf(a.Err, "saved: %d rows of %s at serial %d\n", len(doc.Rows), s.Stage, doc.From.Serial)
 	return nil
 }
 
 func (a *app) stateImport(c *cli.Context) error {
 	file := c.Args().First()
 	if file == "" {
-		return hint(errors.New("state import: which file?"), "athanor state import FILE, or - for standard input")
+		return cli.Hint(errors.New("state import: which file?"), "athanor state import FILE, or - for standard input")
 	}
 	data, err := a.readDocument(c.Context, file)
 	if err != nil {
@@ -94,21 +98,21 @@ func (a *app) stateImport(c *cli.Context) error {
 	if c.IsSet("serial") {
 		serial = new(c.Uint64("serial"))
 	}
-	p, err := s.engine.PlanImport(c.Context, s.stage, doc, serial)
-	return s.proceed(c, p, err)
+	p, err := s.Engine.PlanImport(c.Context, s.Stage, doc, serial)
+	return s.Proceed(c, p, err)
 }
 
 func (a *app) readDocument(ctx context.Context, file string) ([]byte, error) {
-	return interruptible(ctx, func() ([]byte, error) {
+	return files.Interruptible(ctx, func() ([]byte, error) {
 		if file == "-" {
-			return io.ReadAll(a.in)
+			return io.ReadAll(a.In)
 		}
 		return os.ReadFile(file)
 	})
 }
 
 // openImport opens the stage that a document is of. The document says what a program would: its stack and its stage.
-func (a *app) openImport(c *cli.Context, doc *engine.Export) (*session, error) {
+func (a *app) openImport(c *cli.Context, doc *engine.Export) (*session.Session, error) {
 	for name, value := range map[string]string{"stack": doc.Stack, "stage": doc.Stage} {
 		if c.IsSet(name) {
 			continue
@@ -117,23 +121,23 @@ func (a *app) openImport(c *cli.Context, doc *engine.Export) (*session, error) {
 			return nil, err
 		}
 	}
-	s, src, err := a.begin(c, 1)
+	s, src, err := a.Begin(c, 1)
 	if err != nil {
 		return nil, err
 	}
-	if err := a.permit(c.Context, grants.Document{}); err != nil {
+	if err := a.Permit(c.Context, grants.Document{}); err != nil {
 		return nil, err
 	}
-	if s.project, err = openProject(src.dir, s.store); err != nil {
+	if s.Project, err = project.Open(src.Dir, s.Store); err != nil {
 		return nil, err
 	}
-	if doc.Sealed() && s.stage.Stack == doc.Stack && s.stage.Name == doc.Stage {
-		s.project.keyID = doc.Key
+	if doc.Sealed() && s.Stage.Stack == doc.Stack && s.Stage.Name == doc.Stage {
+		s.Project.KeyID = doc.Key
 	}
-	if s.engine, err = s.project.engine(c.Context, s.stage, src.dir, a.catalog, c.Bool("accept-older-state")); err != nil {
+	if s.Engine, err = s.Project.Engine(c.Context, s.Stage, src.Dir, a.Catalog, c.Bool("accept-older-state")); err != nil {
 		return nil, err
 	}
-	a.redacted = s.engine.Redacted
-	s.command, s.question = "state", "Replace the state of"
+	a.Redacted = s.Engine.Redacted
+	s.Command, s.Question = "state", "Replace the state of"
 	return s, nil
 }

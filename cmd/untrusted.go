@@ -3,7 +3,6 @@ package cmd
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"maps"
 	"os"
@@ -14,6 +13,8 @@ import (
 
 	"github.com/athanor-dev/athanor/cmd/cli"
 	"github.com/athanor-dev/athanor/cmd/internal/grants"
+	"github.com/athanor-dev/athanor/cmd/internal/project"
+	"github.com/athanor-dev/athanor/cmd/internal/session"
 	"github.com/athanor-dev/athanor/cmd/render"
 	"github.com/athanor-dev/athanor/engine"
 	"github.com/athanor-dev/athanor/reconcile"
@@ -23,133 +24,81 @@ import (
 	"github.com/athanor-dev/athanor/statestore/seal"
 )
 
-// untrustedVariable makes every plan untrusted. Providers read it too: they start no program to get credentials.
-const untrustedVariable = "ATHANOR_UNTRUSTED"
-
-// untrusted reports whether the stack at hand is a stranger's.
-func untrusted(c *cli.Context) bool { return c.Bool("untrusted") || os.Getenv(untrustedVariable) != "" }
-
-// trustedOnly refuses a program where stacks are a stranger's.
-func trustedOnly(c *cli.Context, src *source) error {
-	if !untrusted(c) {
-		return nil
-	}
-	if src.self || src.goMain {
-		return hint(errors.New("the stack is a program in Go, and --untrusted builds and runs none"),
-			"plan it where it may do what you can; a stack in YAML is data")
-	}
-	return os.Setenv(untrustedVariable, "1")
-}
-
-// strangersOnlyRead refuses a command where stacks are a stranger's. It guards each command that does not say itself, by
-// its Before, that it may run there.
-func strangersOnlyRead(c *cli.Context) error {
-	if !untrusted(c) {
-		return nil
-	}
-	return hint(fmt.Errorf("$%s is set, and %s may change something or read a secret", untrustedVariable, c.Command.Name),
-		"athanor plan --untrusted")
-}
-
-// reads is the Before of a command that changes nothing (no resource, state, key, lease or permission), reads no secret
-// of a stack and starts no program, so that it may run on a stranger's stack.
-func reads(*cli.Context) error { return nil }
-
-// readsWith is the Before of a command of which that is true when it is given a flag.
-func readsWith(flag string) cli.BeforeFunc {
-	return func(c *cli.Context) error {
-		if c.Bool(flag) {
-			return nil
-		}
-		return strangersOnlyRead(c)
-	}
-}
-
-// readsWithout is the Before of a command of which that is true unless it is given a flag.
-func readsWithout(flag string) cli.BeforeFunc {
-	return func(c *cli.Context) error {
-		if c.Bool(flag) {
-			return strangersOnlyRead(c)
-		}
-		return nil
-	}
-}
-
 // planUntrusted plans a stranger's stack: no secret is read, no program is built or run, and what could not be observed
 // is said. Without a state store, its key or credentials it plans from the program alone.
 func (a *app) planUntrusted(c *cli.Context) error {
-	s, src, err := a.begin(c, 0)
+	s, src, err := a.Begin(c, 0)
 	if err != nil {
 		return err
 	}
-	if a.granted != nil {
-		a.granted.asks = false
+	if a.Granted != nil {
+		a.Granted.Asks = false
 	}
-	if err := s.fillConfig(c.Context, src); err != nil {
+	if err := s.FillConfig(c.Context, src); err != nil {
 		return err
 	}
-	g, err := a.load(c.Context, src, s.stage.Name, s.config)
+	g, err := a.Load(c.Context, src, s.Stage.Name, s.Config)
 	if err != nil {
 		return err
 	}
-	c.Context = a.granted.within(c.Context)
-	s.stage.Stack = g.Stack
+	c.Context = a.Granted.Within(c.Context)
+	s.Stage.Stack = g.Stack
 	unobserved := grants.Unobserved(g, grants.Runs)
-	s.graph = grants.Without(g, unobserved)
-	missing, err := s.openUntrusted(c, src.dir)
+	s.Graph = grants.Without(g, unobserved)
+	missing, err := openUntrusted(s, c, src.Dir)
 	if err != nil {
 		return err
 	}
 	if missing == "" {
-		missing = a.unreached(c.Context, s.graph)
+		missing = a.unreached(c.Context, s.Graph)
 	}
 	if missing != "" {
 		return a.showProgram(c, g, missing)
 	}
 	// What is not observed stays as state has it.
-	snap, err := s.project.store.Load(c.Context, s.stage)
+	snap, err := s.Project.Store.Load(c.Context, s.Stage)
 	if err != nil {
 		return err
 	}
 	for _, address := range slices.Sorted(maps.Keys(unobserved)) {
 		if _, there := snap.Rows[address]; there {
-			s.options.Exclude = append(s.options.Exclude, address)
+			s.Options.Exclude = append(s.Options.Exclude, address)
 		}
 	}
-	p, err := s.plan(c.Context)
-	s.unobserved = unobserved
-	return s.show(c, p, err)
+	p, err := s.Plan(c.Context)
+	s.Unobserved = unobserved
+	return s.Show(c, p, err)
 }
 
 // openUntrusted opens state that is there already, with a key that is there already. Missing says what there is not.
-func (s *session) openUntrusted(c *cli.Context, dir string) (missing string, err error) {
-	if s.store == "" {
-		if _, err := os.Stat(filepath.Join(projectRoot(dir), ".athanor", "state.db")); errors.Is(err, fs.ErrNotExist) {
+func openUntrusted(s *session.Session, c *cli.Context, dir string) (missing string, err error) {
+	if s.Store == "" {
+		if _, err := os.Stat(filepath.Join(project.Root(dir), ".athanor", "state.db")); errors.Is(err, fs.ErrNotExist) {
 			return "there is no state store", nil
 		}
 	}
-	s.dir = dir
-	if s.project, err = openProject(dir, s.store); err != nil {
+	s.Dir = dir
+	if s.Project, err = project.Open(dir, s.Store); err != nil {
 		return "", err
 	}
-	s.app.store = s.project.store
-	snap, err := s.project.store.Load(c.Context, s.stage)
+	s.Opener.Store = s.Project.Store
+	snap, err := s.Project.Store.Load(c.Context, s.Stage)
 	switch {
 	case err != nil:
 		return "the state store cannot be read: " + err.Error(), nil
 	case snap.KeyID == "":
 		return "the stage has no state", nil
 	}
-	place := keySources(c.Context, s.stage, dir)
+	place := project.KeySources(c.Context, s.Stage, dir)
 	place.Stored = snap.Meta[keeper.RingFact]
 	if _, err := seal.Load(place, snap.KeyID); err != nil {
 		return "the stage's key is not here", nil //nolint:nilerr // it is said in place of an error
 	}
-	if s.engine, err = s.project.engine(c.Context, s.stage, dir, s.app.catalog, c.Bool("accept-older-state")); err != nil {
+	if s.Engine, err = s.Project.Engine(c.Context, s.Stage, dir, s.Opener.Catalog, c.Bool("accept-older-state")); err != nil {
 		return "", err
 	}
-	s.engine.Parallel, s.engine.Peers = c.Int("parallel"), newPeers(c, s)
-	s.app.redacted = s.engine.Redacted
+	s.Engine.Parallel, s.Engine.Peers = c.Int("parallel"), session.NewPeers(c, s)
+	s.Opener.Redacted = s.Engine.Redacted
 	return "", nil
 }
 
@@ -157,7 +106,7 @@ func (s *session) openUntrusted(c *cli.Context, dir string) (missing string, err
 func (a *app) unreached(ctx context.Context, g *engine.Graph) string {
 	asked := map[string]bool{}
 	check := func(kind string, settings map[string]any) string {
-		p, ok := a.catalog.ProviderOf(kind)
+		p, ok := a.Catalog.ProviderOf(kind)
 		name := p.Name + string(tree.Canonical(map[string]any(settings)))
 		if !ok || asked[name] || p.Open == nil {
 			return ""
@@ -219,13 +168,13 @@ func (a *app) showProgram(c *cli.Context, g *engine.Graph, missing string) error
 		add(g.Reads[i].Address, g.Reads[i].Kind)
 	}
 	slices.SortFunc(doc.Actions, func(a, b render.NotObserved) int { return strings.Compare(a.Address, b.Address) })
-	if a.asJSON {
-		a.json(doc)
+	if a.AsJSON {
+		a.JSON(doc)
 		return nil
 	}
 	if c.Bool("markdown") {
-		return render.Markdown{}.Program(a.out, doc)
+		return render.Markdown{}.Program(a.Out, doc)
 	}
-	a.style(a.out).Program(a.out, doc)
+	a.Style(a.Out).Program(a.Out, doc)
 	return nil
 }

@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/athanor-dev/athanor/cmd/cli"
+	"github.com/athanor-dev/athanor/cmd/internal/terminal"
+	"github.com/athanor-dev/athanor/cmd/internal/untrusted"
 	"github.com/athanor-dev/athanor/providers"
 	"github.com/athanor-dev/athanor/reconcile"
 )
@@ -16,7 +18,7 @@ import (
 // TestStrangersOnlyRead holds every command there is against the list of those that run on a stranger's stack: one that
 // is added is refused there until it says itself that it only reads, and until it is in this list.
 func TestStrangersOnlyRead(t *testing.T) {
-	t.Setenv(untrustedVariable, "1")
+	t.Setenv(untrusted.Variable, "1")
 	runs := []string{
 		"completion", "config get", "config list", "events", "generate", "graph", "history", "kinds", "output", "plan", "schema", "secret list", "secret recipients",
 		"stage list", "state check", "state export", "state history", "state list", "state show", "version",
@@ -29,20 +31,21 @@ func TestStrangersOnlyRead(t *testing.T) {
 	}
 	// refused runs a command whose action does nothing, and reports whether it came that far.
 	refused := func(line string) bool {
-		a := &app{catalog: catalog, in: strings.NewReader(""), out: io.Discard, err: io.Discard}
+		a := newApp(&terminal.Terminal{In: strings.NewReader(""), Out: io.Discard, Err: io.Discard}, nil, Release{})
+		a.Catalog = catalog
 		commands, ran := a.commands(), false
 		everyCommand(commands, "", func(_ string, c *cli.Command) {
 			c.Action = func(*cli.Context) error { ran = true; return nil }
 		})
-		app := cli.App{Name: "athanor", Reader: a.in, Writer: new(bytes.Buffer), Commands: commands, Guard: strangersOnlyRead}
+		app := cli.App{Name: "athanor", Reader: a.In, Writer: new(bytes.Buffer), Commands: commands, Guard: untrusted.OnlyRead}
 		err := app.Run(t.Context(), append([]string{"athanor"}, strings.Fields(line)...))
-		if ran == (err != nil) || err != nil && !strings.Contains(err.Error(), untrustedVariable) {
+		if ran == (err != nil) || err != nil && !strings.Contains(err.Error(), untrusted.Variable) {
 			t.Fatalf("%s: ran %t, %v", line, ran, err)
 		}
 		return !ran
 	}
 	var known []string
-	everyCommand((&app{catalog: catalog}).commands(), "", func(name string, c *cli.Command) {
+	everyCommand(commandsOf(catalog), "", func(name string, c *cli.Command) {
 		known = append(known, name)
 		lines := []string{name}
 		for _, f := range c.Flags {
@@ -60,6 +63,13 @@ func TestStrangersOnlyRead(t *testing.T) {
 	if len(known) < 30 {
 		t.Errorf("there are %d commands: %v", len(known), known)
 	}
+}
+
+// commandsOf are the commands of the ready-made binary.
+func commandsOf(catalog *reconcile.Catalog) []*cli.Command {
+	a := newApp(new(terminal.Terminal), nil, Release{})
+	a.Catalog = catalog
+	return a.commands()
 }
 
 // everyCommand calls with each command that has no commands below it.
@@ -80,7 +90,7 @@ func TestFlagsNameOneValue(t *testing.T) {
 		t.Fatal(err)
 	}
 	quoted := regexp.MustCompile("`([^`]*)`")
-	everyCommand((&app{catalog: catalog}).commands(), "", func(name string, c *cli.Command) {
+	everyCommand(commandsOf(catalog), "", func(name string, c *cli.Command) {
 		for _, f := range c.Flags {
 			doc, ok := f.(interface{ GetUsage() string })
 			if !ok {

@@ -4,9 +4,12 @@ import (
 	"cmp"
 	"fmt"
 	"os"
-	"runtime/debug"
 
 	"github.com/athanor-dev/athanor/cmd/cli"
+	"github.com/athanor-dev/athanor/cmd/internal/files"
+	"github.com/athanor-dev/athanor/cmd/internal/gomodule"
+	"github.com/athanor-dev/athanor/cmd/internal/release"
+	"github.com/athanor-dev/athanor/cmd/internal/untrusted"
 )
 
 func (a *app) versionCommand() *cli.Command {
@@ -22,93 +25,56 @@ A release on a terminal asks for that file once a day and says when there is a n
 		Flags: []cli.Flag{
 			&cli.BoolFlag{Name: "check", Usage: "look for a newer release, and compare with what the Go program in DIRECTORY is built with"}, cli.JSONFlag(),
 		},
-		Before: reads,
+		Before: untrusted.Reads,
 		Action: a.printVersion,
 	}
 }
 
 func (a *app) printVersion(c *cli.Context) error {
-	commit, date := a.builtOf()
-	line := versionLine{Version: a.versionText(), Commit: commit, Date: date, Kinds: len(a.catalog.Types())}
+	commit, date := a.Release.Built()
+	line := versionLine{Version: a.Release.Text(), Commit: commit, Date: date, Kinds: len(a.Catalog.Types())}
 	if c.NArg() > 1 || c.NArg() > 0 && !c.Bool("check") {
-		return hint(fmt.Errorf("unexpected argument %q", c.Args().Get(c.NArg()-1)), "athanor version --check DIRECTORY")
+		return cli.Hint(fmt.Errorf("unexpected argument %q", c.Args().Get(c.NArg()-1)), "athanor version --check DIRECTORY")
 	}
 	if c.Bool("check") {
 		var err error
-		if line.Module, err = usedBy(absolute(c.Args().First())); err != nil {
+		if line.Module, err = gomodule.UsedBy(files.Absolute(c.Args().First())); err != nil {
 			return err
 		}
-		if os.Getenv(noUpdateVariable) == "" && !untrusted(c) {
-			if line.Newest, err = newestRelease(c.Context); err != nil {
-				a.warn("the newest release is not known: %v", err)
+		if os.Getenv(release.QuietVariable) == "" && !untrusted.Is(c) {
+			if line.Newest, err = release.Newest(c.Context); err != nil {
+				a.Warn("the newest release is not known: %v", err)
 			}
 		}
 	}
-	if a.asJSON {
-		a.json(line)
+	if a.AsJSON {
+		a.JSON(line)
 		return nil
 	}
-	fmt.Fprintf(a.out, "athanor %s\n", line.Version)
+	fmt.Fprintf(a.Out, "athanor %s\n", line.Version)
 	if commit != "" {
-		fmt.Fprintf(a.out, "commit %s, %s\n", commit, cmp.Or(date, "no date"))
+		fmt.Fprintf(a.Out, "commit %s, %s\n", commit, cmp.Or(date, "no date"))
 	}
 	if !c.Bool("check") {
 		return nil
 	}
 	switch {
 	case line.Newest == "":
-	case isNewer(line.Newest, releaseOf(line.Version)):
-		fmt.Fprintf(a.out, "newest release: %s, %s\n", line.Newest, releasesAddress())
+	case release.IsNewer(line.Newest, release.Of(line.Version)):
+		fmt.Fprintf(a.Out, "newest release: %s, %s\n", line.Newest, release.Address())
 	default:
-		fmt.Fprintf(a.out, "newest release: %s\n", line.Newest)
+		fmt.Fprintf(a.Out, "newest release: %s\n", line.Newest)
 	}
-	fmt.Fprintln(a.out, line.Module)
+	fmt.Fprintln(a.Out, line.Module)
 	return nil
 }
 
 // versionLine is what `version --json` prints.
 type versionLine struct {
-	Version string      `json:"version"`
-	Commit  string      `json:"commit,omitempty"`
-	Date    string      `json:"date,omitempty"`
-	Kinds   int         `json:"kinds"`
-	Newest  string      `json:"newest,omitempty"`
-	Module  *usedModule `json:"module,omitempty"`
-}
-
-// versionText is the version of a release, else what Go knows of the build.
-func (a *app) versionText() string {
-	if a.release.Version != "" {
-		return a.release.Version
-	}
-	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" && info.Main.Version != "(devel)" {
-		return info.Main.Version
-	}
-	return "(development build)"
-}
-
-// builtOf is the commit that this binary was built of, and its date; empty where nobody knows.
-func (a *app) builtOf() (commit, date string) {
-	commit, date = a.release.Commit, a.release.Date
-	info, ok := debug.ReadBuildInfo()
-	if commit != "" || !ok {
-		return commit, date
-	}
-	changed := ""
-	for _, s := range info.Settings {
-		switch s.Key {
-		case "vcs.revision":
-			commit = s.Value
-		case "vcs.time":
-			date = s.Value
-		case "vcs.modified":
-			if s.Value == "true" {
-				changed = " with changes"
-			}
-		}
-	}
-	if commit != "" {
-		commit += changed
-	}
-	return commit, date
+	Version string         `json:"version"`
+	Commit  string         `json:"commit,omitempty"`
+	Date    string         `json:"date,omitempty"`
+	Kinds   int            `json:"kinds"`
+	Newest  string         `json:"newest,omitempty"`
+	Module  *gomodule.Used `json:"module,omitempty"`
 }

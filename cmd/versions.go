@@ -1,12 +1,13 @@
 package cmd
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"maps"
 
 	"github.com/athanor-dev/athanor/cmd/cli"
+	"github.com/athanor-dev/athanor/cmd/internal/project"
+	"github.com/athanor-dev/athanor/cmd/internal/untrusted"
 	"github.com/athanor-dev/athanor/cmd/render"
 	"github.com/athanor-dev/athanor/engine"
 	"github.com/athanor-dev/athanor/statestore"
@@ -20,8 +21,8 @@ func (a *app) stateHistoryCommand() *cli.Command {
 or fewer of a stage whose runs change much; `+"`secret rotate`"+` gives them up, since an older key sealed them.`, statestore.KeptVersions),
 		UsageText: `state history --stage prod
 state restore --serial 17 --stage prod        make one the newest`,
-		Flags:  stageFlags(cli.StackFlag("read")),
-		Before: reads, Action: a.stateHistory,
+		Flags:  project.StageFlags(cli.StackFlag("read")),
+		Before: untrusted.Reads, Action: a.stateHistory,
 	}
 }
 
@@ -34,100 +35,80 @@ cloud is changed: what was created or deleted since is found by reading, and the
 Exit codes: 0 restored, or nothing to do; 1 refused; 3 another run holds the stage; 5 not approved.`,
 		UsageText: `state restore --serial 17
 state restore --serial 17 --stage prod --yes`,
-		Flags:  stageFlags(cli.ApplyFlags(cli.StackFlag("restore"), &cli.Uint64Flag{Name: "serial", Usage: "restore the version with serial `N`; required"})...),
+		Flags:  project.StageFlags(cli.ApplyFlags(cli.StackFlag("restore"), &cli.Uint64Flag{Name: "serial", Usage: "restore the version with serial `N`; required"})...),
 		Action: a.stateRestore,
 	}
 }
 
-// versions is the store of a project as one that keeps earlier versions.
-func (p *project) versions() (statestore.Versions, error) {
-	store, ok := p.store.(statestore.Versions)
-	if !ok {
-		return nil, fmt.Errorf("%s keeps no versions of state", p.name)
-	}
-	return store, nil
-}
-
 func (a *app) stateHistory(c *cli.Context) error {
-	s, err := a.openRuns(c, 0)
+	s, err := a.OpenRuns(c, 0)
 	if err != nil || s == nil {
 		return err
 	}
-	store, err := s.project.versions()
+	store, err := s.Project.Versions()
 	if err != nil {
 		return err
 	}
-	versions, err := store.Versions(c.Context, s.stage)
+	versions, err := store.Versions(c.Context, s.Stage)
 	if err != nil {
 		return err
 	}
-	if len(versions) == 0 && !a.asJSON {
-		fmt.Fprintf(a.err, "%s: there is no state\nnext:  %s\n", s.stage, firstDeploy(c))
+	if len(versions) == 0 && !a.AsJSON {
+		fmt.Fprintf(a.Err, "%s: there is no state\nnext:  %s\n", s.Stage, firstDeploy(c))
 	}
 	lines := make([]render.Version, len(versions))
 	for i, v := range versions {
-		user, identity := identityOf(v.User)
+		user, identity := project.IdentityOf(v.User)
 		lines[i] = render.Version{
-			Type: "version", Stack: s.stage.Stack, Stage: s.stage.Name, Serial: v.Serial, Newest: i == 0, Run: v.Run, Command: v.Command,
+			Type: "version", Stack: s.Stage.Stack, Stage: s.Stage.Name, Serial: v.Serial, Newest: i == 0, Run: v.Run, Command: v.Command,
 			User: user, Identity: identity, Written: v.Written,
 		}
 	}
-	if !a.asJSON {
-		a.style(a.out).Versions(a.out, lines)
+	if !a.AsJSON {
+		a.Style(a.Out).Versions(a.Out, lines)
 		return nil
 	}
 	for _, l := range lines {
-		a.json(l)
+		a.JSON(l)
 	}
 	return nil
 }
 
 func (a *app) stateRestore(c *cli.Context) error {
 	if !c.IsSet("serial") {
-		return hint(errors.New("state restore: which version?"), "--serial N; `athanor state history` lists them")
+		return cli.Hint(errors.New("state restore: which version?"), "--serial N; `athanor state history` lists them")
 	}
-	s, err := a.openState(c, 0, "Replace the state by an earlier version in")
+	s, err := a.OpenState(c, 0, "Replace the state by an earlier version in")
 	if err != nil || s == nil {
 		return err
 	}
-	store, err := s.project.versions()
+	store, err := s.Project.Versions()
 	if err != nil {
 		return err
 	}
-	versions, err := store.Versions(c.Context, s.stage)
+	versions, err := store.Versions(c.Context, s.Stage)
 	if err != nil {
 		return err
 	}
 	serial := c.Uint64("serial")
-	snap, err := store.LoadVersion(c.Context, s.stage, serial)
+	snap, err := store.LoadVersion(c.Context, s.Stage, serial)
 	if errors.Is(err, statestore.ErrNoVersion) {
-		return hint(err, "`athanor state history` lists the versions that are kept")
+		return cli.Hint(err, "`athanor state history` lists the versions that are kept")
 	}
 	if err != nil {
 		return err
 	}
-	whole := keeper.NewWhole(s.project.store, s.stage, s.engine.Key)
+	whole := keeper.NewWhole(s.Project.Store, s.Stage, s.Engine.Key)
 	whole.Accept = c.Bool("accept-older-state")
 	if err := whole.Prove(snap); err != nil {
 		return fmt.Errorf("the version with serial %d: %w", serial, err)
 	}
 	maps.DeleteFunc(snap.Meta, func(name string, _ []byte) bool { return keeper.Own(name) })
-	was := &engine.Engine{Store: oneVersion{s.engine.Store, snap}, Key: s.engine.Key}
-	doc, err := was.Export(c.Context, s.stage, false)
+	was := &engine.Engine{Store: project.OneVersion(s.Engine.Store, snap), Key: s.Engine.Key}
+	doc, err := was.Export(c.Context, s.Stage, false)
 	if err != nil {
 		return fmt.Errorf("the version with serial %d: %w", serial, err)
 	}
-	p, err := s.engine.PlanImport(c.Context, s.stage, doc, new(versions[0].Serial))
-	return s.proceed(c, p, err)
-}
-
-// oneVersion is a store whose state is one version of it.
-type oneVersion struct {
-	statestore.Store
-	snap *statestore.Snapshot
-}
-
-// Load implements [statestore.Store].
-func (s oneVersion) Load(context.Context, statestore.Stage) (*statestore.Snapshot, error) {
-	return s.snap, nil
+	p, err := s.Engine.PlanImport(c.Context, s.Stage, doc, new(versions[0].Serial))
+	return s.Proceed(c, p, err)
 }

@@ -1,6 +1,10 @@
 package cli
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/athanor-dev/athanor/reconcile"
+)
 
 // Exit codes. They are part of the command's contract.
 const (
@@ -25,3 +29,6 @@ func (e ExitCode) Error() string { return fmt.Sprintf("exit code %d", int(e)) }
 
 // Exit ends the command with a code.
 func Exit(code int) error { return ExitCode(code) }
+
+// Hint adds to an error what its user can do: an instruction, with the command where there is one.
+func Hint(err error, text string) error { return reconcile.WithHint(err, "%s", text) }

@@ -256,3 +256,19 @@ func middle(text string, width int) string {
 	}
 	return joined(all[:head]) + "…" + joined(all[tail:])
 }
+
+// ShellWord quotes a word for a shell where it needs to be.
+func ShellWord(s string) string {
+	if strings.Trim(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789=@:/._-+,") == "" {
+		return s
+	}
+	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+}
+
+// Plural is a count with its noun.
+func Plural(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, many)
+}

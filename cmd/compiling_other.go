@@ -1,8 +1,0 @@
-//go:build !unix
-
-package cmd
-
-import "os/exec"
-
-// compiling has no groups here: what a cancelled go command has started ends by itself.
-func compiling(*exec.Cmd) {}

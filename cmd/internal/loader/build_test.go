@@ -1,0 +1,147 @@
+//go:build unix
+
+package loader
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/athanor-dev/athanor/cmd/internal/terminal"
+)
+
+// goStack is a folder with a Go program that says what it was built of.
+func goStack(t *testing.T) (dir string, write func(name, text string)) {
+	t.Helper()
+	dir = t.TempDir()
+	write = func(name, text string) {
+		t.Helper()
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("go.mod", "module example.com/stack\n\ngo 1.26\n")
+	write("main.go", "package main\n\nfunc main() { println(text, tagged) }\n")
+	write("text.go", "package main\n\nconst text = \"one\"\n")
+	write("plain.go", "//go:build !special\n\npackage main\n\nconst tagged = \"plain\"\n")
+	write("special.go", "//go:build special\n\npackage main\n\nconst tagged = \"special\"\n")
+	return dir, write
+}
+
+// TestProgramIsLinkedOnce: a program is linked when anything changed that it is made of, and at no other time.
+func TestProgramIsLinkedOnce(t *testing.T) {
+	dir, write := goStack(t)
+	a := New(&terminal.Terminal{Err: io.Discard}, nil)
+	var before os.FileInfo
+	build := func(what, want string, linked bool) {
+		t.Helper()
+		binary, err := a.Build(t.Context(), dir)
+		if err != nil {
+			t.Fatalf("%s: %v", what, err)
+		}
+		said, err := exec.Command(binary).CombinedOutput()
+		if err != nil || strings.TrimSpace(string(said)) != want {
+			t.Errorf("%s: the program says %q (%v), want %q", what, said, err, want)
+		}
+		now, err := os.Stat(binary)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if same := before != nil && os.SameFile(before, now); same == linked {
+			t.Errorf("%s: linked %t, want %t", what, !same, linked)
+		}
+		before = now
+		if entries, err := os.ReadDir(filepath.Dir(binary)); err != nil || len(entries) != 2 { // and its size
+			t.Errorf("%s: beside the program there is %v (%v)", what, entries, err)
+		}
+	}
+	build("the first time", "one plain", true)
+	build("nothing changed", "one plain", false)
+	write("text.go", "package main\n\nconst text = \"one\"\n")
+	build("saved without a change", "one plain", false)
+	write("text.go", "package main\n\nconst text = \"two\"\n")
+	build("a source", "two plain", true)
+	t.Setenv("GOFLAGS", "-tags=special")
+	build("the environment", "two special", true)
+	write("go.mod", "module example.com/stack\n\ngo 1.25\n")
+	build("go.mod", "two special", true)
+	build("nothing changed since", "two special", false)
+	write("text.go", "package main\n\nconst text = \"one\"\n")
+	build("a source, back again", "one special", true)
+	write("text.go", "package main\n\nconst text =\n")
+	if _, err := a.Build(t.Context(), dir); err == nil {
+		t.Error("a broken program builds")
+	}
+	write("text.go", "package main\n\nconst text = \"one\"\n")
+	build("after a broken one", "one special", false)
+}
+
+// TestCutBuild: what a build that was cut has left is never taken for the program, and goes after a day.
+func TestCutBuild(t *testing.T) {
+	dir, write := goStack(t)
+	a := New(&terminal.Terminal{Err: io.Discard}, nil)
+	binary, err := a.Build(t.Context(), dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	whole, err := os.ReadFile(binary)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// This go command writes half a program, says so, and goes on for ever.
+	bin := t.TempDir()
+	started, ctx, cut := filepath.Join(bin, "started"), t.Context(), context.CancelFunc(nil)
+	script := "#!/bin/sh\nwhile [ \"$1\" != -o ]; do shift; done\nrm -f \"$2\"\nhead -c 100000 '" + binary + "' > \"$2\"\necho > '" + started +
+		"'\nexec sleep 1000\n"
+	if err := os.WriteFile(filepath.Join(bin, "go"), []byte(script), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := exec.Command("mkfifo", started).CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	path := os.Getenv("PATH")
+	t.Setenv("PATH", bin+string(os.PathListSeparator)+path)
+	ctx, cut = context.WithCancel(ctx)
+	ended := make(chan error, 1)
+	go func() {
+		_, err := a.Build(ctx, dir)
+		ended <- err
+	}()
+	if _, err := os.ReadFile(started); err != nil { // a pipe
+		t.Fatal(err)
+	}
+	cut()
+	if err := <-ended; err == nil {
+		t.Error("a build that was cut has an answer")
+	}
+	if now, err := os.ReadFile(binary); err != nil || string(now) != string(whole) {
+		t.Errorf("the program has %d bytes of %d (%v)", len(now), len(whole), err)
+	}
+	// Athanor itself was killed in the middle: half programs lie beside, from now and from long ago.
+	t.Setenv("PATH", path)
+	for name, age := range map[string]time.Duration{"build-now": 0, "build-old": 25 * time.Hour} {
+		left := filepath.Join(filepath.Dir(binary), name)
+		err := errors.Join(os.Mkdir(left, 0o700), os.WriteFile(filepath.Join(left, filepath.Base(binary)), whole[:100000], 0o700),
+			os.Chtimes(left, time.Time{}, time.Now().Add(-age)))
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("text.go", "package main\n\nconst text = \"two\"\n")
+	if binary, err = a.Build(t.Context(), dir); err != nil {
+		t.Fatal(err)
+	}
+	if said, err := exec.Command(binary).CombinedOutput(); err != nil || string(said) != "two plain\n" {
+		t.Errorf("the program says %q (%v)", said, err)
+	}
+	left, err := filepath.Glob(filepath.Join(filepath.Dir(binary), "build-*"))
+	if err != nil || len(left) != 1 || filepath.Base(left[0]) != "build-now" {
+		t.Errorf("left are %q (%v)", left, err)
+	}
+}

@@ -1,8 +1,0 @@
-//go:build !unix
-
-package cmd
-
-import "os"
-
-// whenUnread has no way to wait here.
-func whenUnread(*os.File, func()) (end func(), err error) { return func() {}, nil }
