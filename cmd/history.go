@@ -31,7 +31,7 @@ history --limit 1 --json        the newest run, for scripts
 history ABCDEF GHIJKL           what two runs did differently
 history --stack shop --stage prod`,
 		Flags: stageFlags(
-			&cli.IntFlag{Name: "limit", Aliases: []string{"n"}, Value: 20, Usage: "list at most `N` runs; 0: all that are kept"},
+			&cli.GenericFlag{Name: "limit", Aliases: []string{"n"}, Value: &cli.Count{Value: 20}, Usage: "list at most `N` runs; 0: all that are kept"},
 			cli.StackFlag("read")),
 		Before: reads,
 		Action: a.history,
@@ -45,9 +45,6 @@ func (a *app) history(c *cli.Context) error {
 	s, err := a.openRuns(c, 0)
 	if err != nil || s == nil {
 		return err
-	}
-	if c.Int("limit") < 0 {
-		return fmt.Errorf("--limit %d: at least 0", c.Int("limit"))
 	}
 	lines, err := s.runs(c, c.Int("limit"))
 	if err != nil {

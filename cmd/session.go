@@ -259,16 +259,11 @@ func (a *app) beginAt(c *cli.Context, targets []string) (*session, *source, erro
 	if err := checkPatterns(c); err != nil {
 		return nil, nil, err
 	}
-	if n := c.Int("parallel"); c.IsSet("parallel") && n < 1 {
-		return nil, nil, fmt.Errorf("--parallel %d: at least 1", n)
-	}
 	var err error
 	if s.config, err = cli.ConfigValues(c); err != nil {
 		return nil, nil, err
 	}
-	if d := c.Duration("attempt-timeout"); d < 0 || c.IsSet("attempt-timeout") && d == 0 {
-		return nil, nil, fmt.Errorf("attempt timeout %s: it must be more than nothing", d)
-	} else if d > 0 {
+	if d := c.Duration("attempt-timeout"); d > 0 {
 		c.Context = reconcile.WithAttemptTimeout(c.Context, d)
 	}
 	if err := useProfile(c.String("profile")); err != nil {
