@@ -139,6 +139,8 @@ type Facts struct {
 	// Former is the object as state has it, where that is one of another kind, which Spec.MovesFrom takes. Observe reads it as one of this kind, or
 	// fails with ErrNotMoved.
 	Former *Former
+	// Omits says that late props are left out now. They are set later in the same run.
+	Omits bool
 	// Begun says that a creation was begun and not answered: nobody knows whether there is an object. Where nothing finds one,
 	// a kind whose objects cannot be looked for must not say that there is none.
 	Begun bool

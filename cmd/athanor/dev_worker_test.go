@@ -230,3 +230,34 @@ outputs: {url: "${api.url}"}
 		t.Errorf("destroy leaves: %s", found)
 	}
 }
+
+// TestDevSaysWhenComplete: a Worker in a cycle, or that is told its own address, starts without what it is bound to later. That it serves is
+// said once, when all of it is there.
+func TestDevSaysWhenComplete(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, `stack: cycle
+resources:
+  a: {kind: cloudflare.Worker, props: {code: {bundle: index.js}, compatibilityDate: "2026-01-31", env: {OTHER: {service: "${b.name}"}}}}
+  b: {kind: cloudflare.Worker, props: {code: {bundle: index.js}, compatibilityDate: "2026-01-31", env: {OTHER: {service: "${a.name}"}}}}
+  own: {kind: cloudflare.Worker, props: {code: {bundle: index.js}, compatibilityDate: "2026-01-31", env: {URL: "${own.url}"}}}
+`)
+	w.packages()
+	w.env = slices.DeleteFunc(w.env, func(v string) bool { return strings.HasPrefix(v, "CLOUDFLARE_") })
+	w.write("index.js", "export default { fetch: (request, env) => new Response(Object.keys(env).join()) };\n")
+	s := w.dev()
+	want, said := map[any]string{"a": "OTHER", "b": "OTHER", "own": "URL"}, 0
+	s.until("a deploy", func(e map[string]any) bool {
+		text, _ := e["text"].(string)
+		if url, serves := strings.CutPrefix(text, "serves at "); serves {
+			said++
+			if have := w.get(url); have != want[e["address"]] {
+				t.Errorf("%s serves %q when that is said, want %q", e["address"], have, want[e["address"]])
+			}
+		}
+		return e["type"] == "deployed"
+	})
+	if said != len(want) {
+		t.Errorf("it is said %d times", said)
+	}
+	s.stop(0)
+}

@@ -50,6 +50,8 @@ type Worker struct {
 	URL string
 	// Digest tells its code and files from others.
 	Digest string
+	// Partial says that it is not bound to everything yet.
+	Partial bool
 	// Hidden are values that are masked in what is printed, beside the secrets of the stage.
 	Hidden []string
 }
@@ -206,12 +208,15 @@ func (s *Session) Run(ctx context.Context, w Worker) (ran Worker, err error) {
 		if err := s.listen(w); err != nil {
 			return err
 		}
-		_, known := s.workers[w.Name]
+		before, known := s.workers[w.Name]
 		if ran, err = s.set(ctx, server, w); err != nil {
 			return err
 		}
-		if !known {
+		if !w.Partial && (!known || before.Partial) {
 			s.say(w.Address, "serves at "+ran.URL)
+		}
+		if silent := miniflare.Silent(w.Worker); silent != "" {
+			s.say(w.Address, silent)
 		}
 		for _, binding := range miniflare.Unsupported(w.Worker) {
 			s.say(w.Address, binding+" is not there on this machine")

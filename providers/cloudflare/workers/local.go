@@ -123,7 +123,7 @@ func runHere(ctx context.Context, scope kind.Facts, name string, want WorkerProp
 	if err != nil {
 		return out, err
 	}
-	w := here.Worker{Address: scope.Address, Owner: scope.Owner, Worker: miniflare.Worker{
+	w := here.Worker{Address: scope.Address, Owner: scope.Owner, Partial: scope.Omits, Worker: miniflare.Worker{
 		Name: name, CompatibilityDate: want.CompatibilityDate, CompatibilityFlags: want.CompatibilityFlags,
 	}}
 	w.Digest, _ = digestHere(want, from(scope.Assets))
@@ -236,7 +236,9 @@ func serveHere(ctx context.Context, scope kind.Facts, w here.Worker, serve Serve
 	if err != nil {
 		return "", err
 	}
-	say("serves at " + url)
+	if !scope.Omits {
+		say("serves at " + url)
+	}
 	return url, nil
 }
 
