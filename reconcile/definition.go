@@ -136,6 +136,9 @@ type Facts struct {
 	// Others are the identities of the other generations of the resource in state, where this one has none yet. A kind that finds its objects by
 	// what is declared must not take one of them for this generation: it may be what a replacement replaces.
 	Others []string
+	// Earlier are the attributes of the newest generation before this one that state has, while this one has none: a kind that lives in dev sessions
+	// goes on with what that had.
+	Earlier map[string]any
 	// Former is the object as state has it, where that is one of another kind, which Spec.MovesFrom takes. Observe reads it as one of this kind, or
 	// fails with ErrNotMoved.
 	Former *Former

@@ -261,3 +261,49 @@ resources:
 	}
 	s.stop(0)
 }
+
+// TestDevKeepsRenamedWorkers: a Worker whose resource is renamed, in a session and between two, keeps its address and what its objects hold.
+func TestDevKeepsRenamedWorkers(t *testing.T) {
+	t.Parallel()
+	const stack = `stack: rooms
+resources:
+  NAME: {kind: cloudflare.Worker, options: {renamedFrom: [OLD]}, props: {code: {bundle: index.js}, compatibilityDate: "2026-01-31", durableObjects: {Room: {}}, env: {ROOM: {durableObject: Room}}}}
+outputs: {url: "${NAME.url}"}
+`
+	called := func(name, old string) string { return strings.NewReplacer("NAME", name, "OLD", old).Replace(stack) }
+	w := newWorld(t, called("api", "none"))
+	w.packages()
+	w.env = slices.DeleteFunc(w.env, func(v string) bool { return strings.HasPrefix(v, "CLOUDFLARE_") })
+	w.write("index.js", counts)
+	s := w.dev()
+	url := urlOf(s.deployed(map[string]float64{"created": 1}))
+	counted := 0
+	count := func(when, at string) {
+		t.Helper()
+		counted++
+		if have := w.get(at); at != url || have != fmt.Sprint(counted) {
+			t.Errorf("%s it counts %s at %s, want %d at %s", when, have, at, counted, url)
+		}
+	}
+	count("at first", url)
+	w.save("athanor.yaml", called("front", "api"))
+	count("renamed in a session", urlOf(s.next("deployed")))
+	s.stop(0)
+	s = w.dev()
+	count("in the session after that", urlOf(s.deployed(nil)))
+	s.stop(0)
+	w.write("athanor.yaml", called("gate", "front"))
+	s = w.dev()
+	count("renamed between two sessions", urlOf(s.deployed(nil)))
+	w.save("athanor.yaml", called("house/door", "gate"))
+	count("renamed again", urlOf(s.next("deployed")))
+	s.stop(0)
+	s = w.dev()
+	count("in the last session", urlOf(s.deployed(nil)))
+	s.stop(0)
+	w.run(0, "destroy", "--yes", "--stage", "local-tester")
+	if w.has(".athanor/local") {
+		found, _ := limited(t, "find", filepath.Join(w.dir, ".athanor", "local")).CombinedOutput()
+		t.Errorf("destroy leaves: %s", found)
+	}
+}

@@ -252,27 +252,15 @@ func (s *Session) set(ctx context.Context, server *miniflare.Server, w Worker) (
 }
 
 // NameOf returns the name of a new Worker that the author gave none. A Worker ends with its session, so that each session creates it as a
-// further generation: it takes the newest name that its address had before, under which its port and the data of its objects are kept.
-// Where that one still runs, as in a replacement, the new one has a name of its own.
-func (s *Session) NameOf(m reconcile.Mark) (string, error) {
+// further generation: it takes the name that it had earlier, under which its port and the data of its objects are kept, also where its
+// resource was renamed. Where that one still runs, as in a replacement, the new one has a name of its own.
+func (s *Session) NameOf(m reconcile.Mark, earlier string) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	ports := s.ports()
-	for before := m; before.Generation > 0; before.Generation-- {
-		name := Name(before)
-		if _, runs := s.workers[name]; runs {
-			break
-		}
-		_, kept := ports[name]
-		folders, err := objectsOf(s.data, name)
-		if err != nil {
-			return "", err
-		}
-		if kept || len(folders) > 0 {
-			return name, nil
-		}
+	if _, runs := s.workers[earlier]; earlier == "" || runs {
+		return Name(m)
 	}
-	return Name(m), nil
+	return earlier
 }
 
 // Ports is the file that has the ports of the Workers, by name, for sessions to come. It lies beside what they keep.

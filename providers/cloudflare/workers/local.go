@@ -54,11 +54,8 @@ var localWorker = &kind.StateKind[WorkerProps, Worker]{
 		if err != nil {
 			return Worker{}, err
 		}
-		name, err := session.NameOf(s.Owner)
-		if err != nil {
-			return Worker{}, err
-		}
-		return runHere(ctx, s.Facts, cmp.Or(s.Want.Name, name), s.Want)
+		earlier, _ := s.Earlier["name"].(string)
+		return runHere(ctx, s.Facts, cmp.Or(s.Want.Name, session.NameOf(s.Owner, earlier)), s.Want)
 	},
 	Compare: compareHere,
 	Delete: func(ctx context.Context, s workerSite) error {
