@@ -35,7 +35,7 @@ events 20260301-120000-ABCDEF --json
 events --after 120 --json       only what came after event 120`,
 		Flags: project.StageFlags(
 			cli.FollowFlag("go on until the run ends"),
-			&cli.Uint64Flag{Name: "after", Usage: "leave out the events up to number `SEQ`"},
+			&cli.GenericFlag{Name: "after", Value: new(cli.Count), Usage: "leave out the events up to number `SEQ`"},
 			cli.StackFlag("read")),
 		Before: untrusted.Reads,
 		Action: a.events,

@@ -33,7 +33,7 @@ history --limit 1 --json        the newest run, for scripts
 history ABCDEF GHIJKL           what two runs did differently
 history --stack shop --stage prod`,
 		Flags: project.StageFlags(
-			&cli.IntFlag{Name: "limit", Aliases: []string{"n"}, Value: 20, Usage: "list at most `N` runs; 0: all that are kept"},
+			&cli.GenericFlag{Name: "limit", Aliases: []string{"n"}, Value: &cli.Count{Value: 20}, Usage: "list at most `N` runs; 0: all that are kept"},
 			cli.StackFlag("read")),
 		Before: untrusted.Reads,
 		Action: a.history,
@@ -47,9 +47,6 @@ func (a *app) history(c *cli.Context) error {
 	s, err := a.OpenRuns(c, 0)
 	if err != nil || s == nil {
 		return err
-	}
-	if c.Int("limit") < 0 {
-		return fmt.Errorf("--limit %d: at least 0", c.Int("limit"))
 	}
 	lines, err := runsOf(s, c, c.Int("limit"))
 	if err != nil {

@@ -47,7 +47,7 @@ Exit codes: 0 imported, or nothing to do; 1 refused; 3 another run holds the sta
 		UsageText: `state import prod.json
 state import prod.json --store bolt:/shared/state.db
 state import prod.json --serial 17            replace what is there at serial 17`,
-		Flags: project.StageFlags(cli.ApplyFlags(cli.StackFlag("import"), &cli.Uint64Flag{Name: "serial", Usage: "replace state at serial `N`, whatever the document's serial is"})...), Action: a.stateImport,
+		Flags: project.StageFlags(cli.ApplyFlags(cli.StackFlag("import"), &cli.GenericFlag{Name: "serial", Value: new(cli.Count), Usage: "replace state at serial `N`, whatever the document's serial is"})...), Action: a.stateImport,
 	}
 }
 

@@ -18,7 +18,7 @@ import (
 
 // ttlFlag lets a stage expire.
 func ttlFlag() cli.Flag {
-	return &cli.GenericFlag{Name: "ttl", Value: cli.NewDuration(0), Usage: "allow stage reap to delete the stage when no deploy with --ttl has been made for `DURATION`, such as 3d; 0: never"}
+	return &cli.GenericFlag{Name: "ttl", Value: new(cli.Duration), Usage: "allow stage reap to delete the stage when no deploy with --ttl has been made for `DURATION`, such as 3d; 0: never"}
 }
 
 func (a *app) stageReapCommand() *cli.Command {

@@ -35,7 +35,7 @@ cloud is changed: what was created or deleted since is found by reading, and the
 Exit codes: 0 restored, or nothing to do; 1 refused; 3 another run holds the stage; 5 not approved.`,
 		UsageText: `state restore --serial 17
 state restore --serial 17 --stage prod --yes`,
-		Flags:  project.StageFlags(cli.ApplyFlags(cli.StackFlag("restore"), &cli.Uint64Flag{Name: "serial", Usage: "restore the version with serial `N`; required"})...),
+		Flags:  project.StageFlags(cli.ApplyFlags(cli.StackFlag("restore"), &cli.GenericFlag{Name: "serial", Value: new(cli.Count), Usage: "restore the version with serial `N`; required"})...),
 		Action: a.stateRestore,
 	}
 }

@@ -428,7 +428,7 @@ func TestDocumentsRoundTrip(t *testing.T) {
 	if d2, _ := back.Digest(); d1 != d2 {
 		t.Error("digest")
 	}
-	for _, bad := range []string{`{"format":9}`, `{"format":1,"x":1}`, string(data) + "{}"} {
+	for _, bad := range []string{`{"format":9}`, `{"format":1,"x":1}`, string(data) + "{}", strings.Replace(string(data), "1m30s", "-1m30s", 1)} {
 		if _, err := engine.ReadGraph([]byte(bad)); err == nil {
 			t.Errorf("read %s", bad)
 		}

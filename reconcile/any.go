@@ -159,7 +159,7 @@ func (j *Job) facts() Facts {
 	return Facts{
 		Address: j.Address, Cloud: j.Cloud, Location: j.Place, Name: j.Name, NameGiven: j.Named, Owner: j.Mark, Dir: j.Dir,
 		Assets: j.Assets, Secret: j.Secret, Dev: j.Dev, Redact: j.Redact, Nonce: j.Nonce,
-		Begun: j.Begun, Others: j.Others, Former: j.Former,
+		Begun: j.Begun, Others: j.Others, Earlier: j.Earlier, Former: j.Former, Omits: len(j.Omit) > 0,
 	}
 }
 

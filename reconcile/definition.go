@@ -136,9 +136,14 @@ type Facts struct {
 	// Others are the identities of the other generations of the resource in state, where this one has none yet. A kind that finds its objects by
 	// what is declared must not take one of them for this generation: it may be what a replacement replaces.
 	Others []string
+	// Earlier are the attributes of the newest generation before this one that state has, while this one has none: a kind that lives in dev sessions
+	// goes on with what that had.
+	Earlier map[string]any
 	// Former is the object as state has it, where that is one of another kind, which Spec.MovesFrom takes. Observe reads it as one of this kind, or
 	// fails with ErrNotMoved.
 	Former *Former
+	// Omits says that late props are left out now. They are set later in the same run.
+	Omits bool
 	// Begun says that a creation was begun and not answered: nobody knows whether there is an object. Where nothing finds one,
 	// a kind whose objects cannot be looked for must not say that there is none.
 	Begun bool

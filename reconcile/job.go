@@ -148,6 +148,8 @@ type Job struct {
 	Intent bool
 	// Others are the identities of the other generations of the resource in state.
 	Others []string
+	// Earlier are the attributes of the newest generation before this one, while this one has none.
+	Earlier map[string]any
 	// Former is the object as one of another kind, nil for any other look. See Facts.
 	Former *Former
 	// Begun says that its creation was begun, in an earlier run or in this one, and was not answered.

@@ -230,3 +230,80 @@ outputs: {url: "${api.url}"}
 		t.Errorf("destroy leaves: %s", found)
 	}
 }
+
+// TestDevSaysWhenComplete: a Worker in a cycle, or that is told its own address, starts without what it is bound to later. That it serves is
+// said once, when all of it is there.
+func TestDevSaysWhenComplete(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, `stack: cycle
+resources:
+  a: {kind: cloudflare.Worker, props: {code: {bundle: index.js}, compatibilityDate: "2026-01-31", env: {OTHER: {service: "${b.name}"}}}}
+  b: {kind: cloudflare.Worker, props: {code: {bundle: index.js}, compatibilityDate: "2026-01-31", env: {OTHER: {service: "${a.name}"}}}}
+  own: {kind: cloudflare.Worker, props: {code: {bundle: index.js}, compatibilityDate: "2026-01-31", env: {URL: "${own.url}"}}}
+`)
+	w.packages()
+	w.env = slices.DeleteFunc(w.env, func(v string) bool { return strings.HasPrefix(v, "CLOUDFLARE_") })
+	w.write("index.js", "export default { fetch: (request, env) => new Response(Object.keys(env).join()) };\n")
+	s := w.dev()
+	want, said := map[any]string{"a": "OTHER", "b": "OTHER", "own": "URL"}, 0
+	s.until("a deploy", func(e map[string]any) bool {
+		text, _ := e["text"].(string)
+		if url, serves := strings.CutPrefix(text, "serves at "); serves {
+			said++
+			if have := w.get(url); have != want[e["address"]] {
+				t.Errorf("%s serves %q when that is said, want %q", e["address"], have, want[e["address"]])
+			}
+		}
+		return e["type"] == "deployed"
+	})
+	if said != len(want) {
+		t.Errorf("it is said %d times", said)
+	}
+	s.stop(0)
+}
+
+// TestDevKeepsRenamedWorkers: a Worker whose resource is renamed, in a session and between two, keeps its address and what its objects hold.
+func TestDevKeepsRenamedWorkers(t *testing.T) {
+	t.Parallel()
+	const stack = `stack: rooms
+resources:
+  NAME: {kind: cloudflare.Worker, options: {renamedFrom: [OLD]}, props: {code: {bundle: index.js}, compatibilityDate: "2026-01-31", durableObjects: {Room: {}}, env: {ROOM: {durableObject: Room}}}}
+outputs: {url: "${NAME.url}"}
+`
+	called := func(name, old string) string { return strings.NewReplacer("NAME", name, "OLD", old).Replace(stack) }
+	w := newWorld(t, called("api", "none"))
+	w.packages()
+	w.env = slices.DeleteFunc(w.env, func(v string) bool { return strings.HasPrefix(v, "CLOUDFLARE_") })
+	w.write("index.js", counts)
+	s := w.dev()
+	url := urlOf(s.deployed(map[string]float64{"created": 1}))
+	counted := 0
+	count := func(when, at string) {
+		t.Helper()
+		counted++
+		if have := w.get(at); at != url || have != fmt.Sprint(counted) {
+			t.Errorf("%s it counts %s at %s, want %d at %s", when, have, at, counted, url)
+		}
+	}
+	count("at first", url)
+	w.save("athanor.yaml", called("front", "api"))
+	count("renamed in a session", urlOf(s.next("deployed")))
+	s.stop(0)
+	s = w.dev()
+	count("in the session after that", urlOf(s.deployed(nil)))
+	s.stop(0)
+	w.write("athanor.yaml", called("gate", "front"))
+	s = w.dev()
+	count("renamed between two sessions", urlOf(s.deployed(nil)))
+	w.save("athanor.yaml", called("house/door", "gate"))
+	count("renamed again", urlOf(s.next("deployed")))
+	s.stop(0)
+	s = w.dev()
+	count("in the last session", urlOf(s.deployed(nil)))
+	s.stop(0)
+	w.run(0, "destroy", "--yes", "--stage", "local-tester")
+	if w.has(".athanor/local") {
+		found, _ := limited(t, "find", filepath.Join(w.dir, ".athanor", "local")).CombinedOutput()
+		t.Errorf("destroy leaves: %s", found)
+	}
+}

@@ -221,9 +221,9 @@ func TestServeRefuses(t *testing.T) {
 		{"--tls-cert", []string{"--tls-cert", "nothing.pem"}},
 		{"a service needs a store in PostgreSQL or in a file", []string{"--store", "s3://bucket/x?region=eu-west-1"}},
 		{"a service needs a store in PostgreSQL or in a file", []string{"--store", "https://athanor.example"}},
-		{"--approval-ttl 5s: an approval is good for 1m to 30d\n", []string{"--approval-ttl", "5s"}},
-		{"--approval-ttl 60d: an approval is good for 1m to 30d\n", []string{"--approval-ttl", "60d"}},
-		{"--audit-keep 1h30m: less than 30d\n", []string{"--audit-keep", "90m"}},
+		{"--approval-ttl 5s: at least 1m\n", []string{"--approval-ttl", "5s"}},
+		{"--approval-ttl 60d: at most 30d\n", []string{"--approval-ttl", "60d"}},
+		{"--audit-keep 90m: at least 30d\n", []string{"--audit-keep", "90m"}},
 		{"missing.yaml", []string{"--config", "missing.yaml"}},
 	} {
 		if _, errs, code := w.printed("", append([]string{"serve", "--store", "bolt:s.db"}, c.args...)...); code != 1 || !strings.Contains(errs, c.says) {

@@ -126,6 +126,49 @@ func TestHelp(t *testing.T) {
 	golden(t, "flags.txt", flags.String())
 }
 
+// TestFlagsWithNumbers: every flag with a duration or a count refuses what is below its least value, what no number can hold, and
+// what is none, before the command does anything. Each used to take some of them for nothing given.
+func TestFlagsWithNumbers(t *testing.T) {
+	w := newWorld(t, "stack: none\n")
+	flags, err := os.ReadFile(filepath.Join("testdata", "surface", "flags.txt"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	tried := map[string]bool{}
+	for line := range strings.Lines(string(flags)) {
+		path, flag, _ := strings.Cut(strings.TrimSpace(line), " --")
+		name, value, _ := strings.Cut(flag, " ")
+		value = strings.TrimPrefix(value, "-n ") // its letter
+		values := map[string]string{"-1": "at least ", "-9223372036854775809": "at least ", "9223372036854775808": "at most ", "many": "it is no "}
+		switch word, _, _ := strings.Cut(value, " "); word {
+		case "DURATION":
+			values = map[string]string{"-1s": "at least ", "-106752d": "at least ", "999999999d": "at most ", "1d-2h": "it is no ", "5": "it is no "}
+		case "N", "SEQ":
+		default:
+			continue
+		}
+		if tried[name] {
+			continue
+		}
+		tried[name] = true
+		for value, says := range values {
+			_, errs, code := w.printed("", append(strings.Fields(path), "--"+name+"="+value)...)
+			if want := "error: --" + name + " " + value + ": " + says; code != 1 || !strings.HasPrefix(errs, want) || !strings.Contains(errs, "hint: ") {
+				t.Errorf("%s --%s=%s exits %d, want %q with a hint: %s", path, name, value, code, want, errs)
+			}
+		}
+	}
+	for _, zero := range []string{"deploy --parallel", "deploy --attempt-timeout", "token create --expires", "serve --connections", "serve --audit-keep", "serve --approval-ttl"} {
+		args := strings.Fields(zero + "=0")
+		if _, errs, code := w.printed("", args...); code != 1 || !strings.Contains(errs, " 0: at least ") {
+			t.Errorf("%s exits %d: %s", args, code, errs)
+		}
+	}
+	if len(tried) < 10 {
+		t.Errorf("only %v were tried", tried)
+	}
+}
+
 // surfaceStack has a resource for each way that JSON can look like: outputs, secrets, a log, something to update.
 const surfaceStack = `stack: surface
 config:

@@ -37,11 +37,7 @@ type (
 	StringFlag = urfave.StringFlag
 	// StringSliceFlag is a flag with a text that may be repeated.
 	StringSliceFlag = urfave.StringSliceFlag
-	// IntFlag is a flag with a number.
-	IntFlag = urfave.IntFlag
-	// Uint64Flag is a flag with a number that is not negative.
-	Uint64Flag = urfave.Uint64Flag
-	// GenericFlag is a flag with a value of any other type, see [NewDuration].
+	// GenericFlag is a flag with a value of any other type, see [Duration] and [Count].
 	GenericFlag = urfave.GenericFlag
 	// Generic is the value of such a flag.
 	Generic = urfave.Generic
@@ -159,38 +155,40 @@ func usageError(c *Context, err error, below bool) error {
 		text = "flag --" + name + " needs a value"
 	}
 	if m := badValue().FindStringSubmatch(text); m != nil {
-		text = fmt.Sprintf("--%s %s: it is no %s", m[2], m[1], valueOf(c, m[2]))
+		dashes := "--"
+		if len(m[2]) == 1 {
+			dashes = "-"
+		}
+		return badFlag(c, dashes+m[2], m[1], m[2], m[3])
 	}
 	if m := badVariable().FindStringSubmatch(text); m != nil {
-		text = fmt.Sprintf("$%s %s: it is no %s", m[2], m[1], valueOf(c, m[3]))
+		return badFlag(c, "$"+m[2], m[1], m[3], m[4])
 	}
 	return withFlagsHint(c, errors.New(strings.NewReplacer(" flag -", " flag --", " for -", " for --").Replace(text)))
 }
 
 // badValue finds a value that a flag does not take, and the flag.
 var badValue = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(?s)^invalid (?:boolean )?value "(.*)" for (?:flag )?-(\S+): .*$`)
+	return regexp.MustCompile(`(?s)^invalid (?:boolean )?value "(.*)" for (?:flag )?-(\S+): (.*)$`)
 })
 
 // badVariable finds a value that a flag does not take from a variable, the variable, and the flag.
 var badVariable = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(?s)^could not parse "(.*)"(?: as \S+ value)? from environment variable "(\S+)" (?:as value )?for flag (\S+): .*$`)
+	return regexp.MustCompile(`(?s)^could not parse "(.*)"(?: as \S+ value)? from environment variable "(\S+)" (?:as value )?for flag (\S+): (.*)$`)
 })
 
-// valueOf says which values a flag takes.
-func valueOf(c *Context, name string) string {
-	for _, f := range c.Command.Flags {
-		if !slices.Contains(f.Names(), name) {
-			continue
-		}
-		switch f.(type) {
-		case *GenericFlag:
-			return "duration such as 90s, 72h or 30d"
-		case *IntFlag:
-			return "whole number"
-		}
+// badFlag is the error for a value that a flag does not take, wherever it was given. A flag with a number says why, and its hint is what it
+// means.
+func badFlag(c *Context, given, value, name, why string) error {
+	f := flagNamed(c.Command.Flags, name)
+	if _, ok := f.(*GenericFlag); !ok {
+		return withFlagsHint(c, fmt.Errorf("%s %s: it is no switch value: true or false", given, value))
 	}
-	return "switch value: true or false"
+	err := fmt.Errorf("%s %s: %s", given, value, why)
+	if strings.HasPrefix(given, "$") {
+		return withFlagsHint(c, err)
+	}
+	return reconcile.WithHint(err, "%s", strings.ReplaceAll(strings.TrimLeft(flagLine(f), " "), "\t", ": "))
 }
 
 // noFlag is the error for a flag that does not exist.

@@ -64,7 +64,7 @@ func TestDurations(t *testing.T) {
 		for _, by := range []string{"argument", "variable"} {
 			var have any
 			t.Setenv("TEST_KEEP", "")
-			flag := &GenericFlag{Name: "keep", EnvVars: []string{"TEST_KEEP"}, Value: NewDuration(5 * time.Second)}
+			flag := &GenericFlag{Name: "keep", EnvVars: []string{"TEST_KEEP"}, Value: &Duration{Value: 5 * time.Second}}
 			app := App{Name: "athanor", Writer: io.Discard, Commands: []*Command{{Name: "serve", Flags: []Flag{flag}, Action: func(c *Context) error {
 				have = c.Duration("keep")
 				return nil

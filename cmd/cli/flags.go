@@ -3,6 +3,7 @@ package cli
 import (
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/athanor-dev/athanor/engine"
 	"github.com/athanor-dev/athanor/reconcile"
@@ -34,7 +35,7 @@ func StageFlags(stage string, own ...Flag) []Flag {
 			Category: sharedCategory, Name: "allow",
 			Usage: "let the stack reach `KIND=VALUE[@PLACE]` (endpoint, store, path, env, identity, program; may be repeated)",
 		},
-		&GenericFlag{Category: sharedCategory, Name: "attempt-timeout", Value: NewDuration(0), EnvVars: []string{"ATHANOR_ATTEMPT_TIMEOUT"}, Usage: "count a call as lost when nothing moves for `DURATION`; default 60s"},
+		&GenericFlag{Category: sharedCategory, Name: "attempt-timeout", Value: &Duration{Least: time.Millisecond}, EnvVars: []string{"ATHANOR_ATTEMPT_TIMEOUT"}, Usage: "count a call as lost when nothing moves for `DURATION`; default 60s"},
 		&BoolFlag{
 			Category: sharedCategory, Name: "accept-older-state",
 			Usage: "go on from a state that was put back to something older, such as a backup, or changed without its key",
@@ -70,7 +71,7 @@ func ApplyFlags(own ...Flag) []Flag {
 	return append([]Flag{
 		YesFlag(),
 		&GenericFlag{
-			Name: "wait", Value: NewDuration(0),
+			Name: "wait", Value: new(Duration),
 			Usage: "wait up to `DURATION` (5m) while another run holds the stage; default not at all",
 		},
 	}, own...)
@@ -89,7 +90,7 @@ func SelectFlags() []Flag {
 // ShowFlags say how many calls are made and how a plan is shown.
 func ShowFlags() []Flag {
 	return []Flag{
-		&IntFlag{Name: "parallel", Usage: "make at most `N` provider calls at once; default 16. Raise it when calls take long; the rate of each service is kept anyway"},
+		&GenericFlag{Name: "parallel", Value: &Count{Least: 1}, Usage: "make at most `N` provider calls at once; default 16. Raise it when calls take long; the rate of each service is kept anyway"},
 		&BoolFlag{Name: "detailed", Usage: "show long values in full, and unchanged resources"},
 	}
 }

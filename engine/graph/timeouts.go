@@ -46,6 +46,9 @@ func (t *Timeouts) UnmarshalJSON(data []byte) error {
 			continue
 		}
 		d, err := token.ParseDuration(f.text)
+		if err == nil && d < 0 {
+			err = fmt.Errorf("%s is negative", f.text)
+		}
 		if err != nil {
 			return fmt.Errorf("timeouts: %w", err)
 		}

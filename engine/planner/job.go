@@ -126,6 +126,9 @@ func (j *Jobs) job(n *plan.Node, a *observe.Way, t Target) *reconcile.Job {
 			if g != t.Gen && g.Identity != "" {
 				job.Others = append(job.Others, g.Identity)
 			}
+			if job.Last == nil && g.Number < t.Number && g.Attributes != nil {
+				job.Earlier = g.Attributes // the newest is last
+			}
 		}
 	}
 	return job

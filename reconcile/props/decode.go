@@ -1,6 +1,7 @@
 package props
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"reflect"
@@ -222,6 +223,9 @@ func (d *decoding) scalar(s *shape, f *field, x any, v reflect.Value) {
 		if ok = isText && err == nil; ok {
 			n = float64(span)
 			setDuration(s, v, span)
+		} else if errors.Is(err, token.ErrTooLong) {
+			d.fail("is out of range", "")
+			return
 		}
 	case formSize:
 		size, err := ParseSize(text)

@@ -150,6 +150,7 @@ func TestDecodeErrors(t *testing.T) {
 		`{"span":90}`:                          `span: want a duration such as 90s, have a number`,
 		`{"span":[]}`:                          `span: want a duration such as 90s, have a list`,
 		`{"span":"90"}`:                        `span: want a duration such as 90s, have text that is none`,
+		`{"span":"999999999d"}`:                `span: is out of range`,
 		`{"span":"13h"}`:                       `span: want at most 12h`,
 		`{"tSpan":"1s"}`:                       `tSpan: want at least 1m`,
 		`{"size":"2GiB"}`:                      `size: want at most 1GiB`,

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	htmltemplate "html/template"
+	"math"
 	"net/url"
 	"path"
 	"reflect"
@@ -353,6 +354,11 @@ func TestDurations(t *testing.T) {
 	for _, text := range []string{"", "5", "d", "1", "1h2d", "1d-1h", "1d2", "9999999d", "106751d24h", "1dd", "x", "1 d", "-", "1e3d"} {
 		if have, err := ParseDuration(text); err == nil {
 			t.Errorf("%q: read as %v", text, have)
+		}
+	}
+	for text, want := range map[string]time.Duration{"9999999d": math.MaxInt64, "106751d24h": math.MaxInt64, "9999999h": math.MaxInt64, "-106752d1s": math.MinInt64} {
+		if have, err := ParseDuration(text); !errors.Is(err, ErrTooLong) || have != want {
+			t.Errorf("%s: %v, %v", text, have, err)
 		}
 	}
 }

@@ -119,23 +119,53 @@ func FormatDuration(d time.Duration) string {
 	return b.String()
 }
 
+// ErrTooLong is what [ParseDuration] answers for a duration that no time.Duration can hold.
+var ErrTooLong = errors.New("want a duration of 106751d at most")
+
 // ParseDuration reads what time.ParseDuration reads, with days of 24 hours before the other units: 14d,
-// 1d12h, 0.5d. A number needs its unit; only 0 needs none.
+// 1d12h, 0.5d. A number needs its unit; only 0 needs none. With [ErrTooLong] it gives the longest that there is.
 func ParseDuration(s string) (time.Duration, error) {
+	d, ok := parseDuration(s)
+	if ok {
+		return d, nil
+	}
+	inNumber := false
+	small := strings.Map(func(r rune) rune {
+		if r < '0' || r > '9' {
+			inNumber = false
+			return r
+		}
+		if inNumber {
+			return -1
+		}
+		inNumber = true
+		return '1'
+	}, s)
+	if _, ok := parseDuration(small); !ok {
+		return 0, errDuration
+	}
+	if strings.HasPrefix(s, "-") {
+		return math.MinInt64, ErrTooLong
+	}
+	return math.MaxInt64, ErrTooLong
+}
+
+// parseDuration reports false for what is no duration, and for one that is too long.
+func parseDuration(s string) (time.Duration, bool) {
 	days, rest, ok := strings.Cut(s, "d")
 	if !ok {
 		days, rest = "0", s
 	}
 	whole, err := time.ParseDuration(days + "h")
 	if err != nil || strings.Trim(days, "+-.0123456789") != "" || whole.Abs() > math.MaxInt64/24 {
-		return 0, errDuration
+		return 0, false
 	}
 	whole *= 24
 	if rest == "" && ok {
-		return whole, nil
+		return whole, true
 	}
 	if ok && strings.ContainsAny(rest[:1], "+-") {
-		return 0, errDuration
+		return 0, false
 	}
 	if strings.HasPrefix(days, "-") {
 		rest = "-" + rest
@@ -143,9 +173,9 @@ func ParseDuration(s string) (time.Duration, error) {
 	part, err := time.ParseDuration(rest)
 	sum := whole + part
 	if err != nil || (whole < 0) == (part < 0) && (sum < 0) != (part < 0) {
-		return 0, errDuration
+		return 0, false
 	}
-	return sum, nil
+	return sum, true
 }
 
 var errDuration = errors.New("want a duration such as 90s, 1h30m or 14d")

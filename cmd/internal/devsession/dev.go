@@ -53,7 +53,7 @@ dev --stage staging --here      on what was deployed; deletes nothing of it`,
 			&cli.BoolFlag{Name: "here", Usage: "work on a stage that dev did not create; delete nothing of it"},
 			&cli.StringSliceFlag{Name: "remote", Usage: "create `ADDRESS` (globs; may be repeated) in the cloud although it could be local"},
 			&cli.BoolFlag{Name: "destroy-on-exit", Usage: "delete what dev created when it ends"},
-			&cli.GenericFlag{Name: "look", Value: cli.NewDuration(lookEvery), Usage: "read a few of the unchanged resources every `DURATION`; default 10s, 0 never"},
+			&cli.GenericFlag{Name: "look", Value: &cli.Duration{Value: lookEvery}, Usage: "read a few of the unchanged resources every `DURATION`; default 10s, 0 never"},
 			session.NewStageFlag(), cli.AdoptFlag())...),
 		Action: func(c *cli.Context) error { return run(o, c, again) },
 	}

@@ -22,7 +22,6 @@ import (
 	"github.com/athanor-dev/athanor/cmd/internal/project"
 	"github.com/athanor-dev/athanor/cmd/internal/terminal"
 	"github.com/athanor-dev/athanor/cmd/render"
-	"github.com/athanor-dev/athanor/reconcile/token"
 	"github.com/athanor-dev/athanor/service"
 	"github.com/athanor-dev/athanor/statestore"
 	"github.com/athanor-dev/athanor/statestore/postgres"
@@ -55,10 +54,10 @@ serve --store bolt:state.db                    on the loopback, to try it`,
 			&cli.StringFlag{Name: "oidc", Usage: "exchange ID tokens of the issuers in `FILE` for API tokens, by its rules"},
 			&cli.StringFlag{Name: "webhooks", Usage: "tell the webhooks in `FILE` what the audit log gets, signed with $ATHANOR_WEBHOOK_SECRET"},
 			&cli.StringSliceFlag{Name: "audit-key", Usage: "sign the audit log with the Ed25519 key in `FILE` (PEM); further ones are keys of before (may be repeated)"},
-			&cli.GenericFlag{Name: "audit-keep", Value: cli.NewDuration(0), Usage: "drop entries of the audit log that are older than `DURATION` (365d), 30d at least; default: keep all"},
-			&cli.GenericFlag{Name: "approval-ttl", Value: cli.NewDuration(service.ApprovalLife), Usage: "an approval of a plan is good for `DURATION`, 30d at most; default 1d"},
+			&cli.GenericFlag{Name: "audit-keep", Value: &cli.Duration{Least: service.LeastAuditKept}, Usage: "drop entries of the audit log that are older than `DURATION` (365d), 30d at least; default: keep all"},
+			&cli.GenericFlag{Name: "approval-ttl", Value: &cli.Duration{Value: service.ApprovalLife, Least: time.Minute, Most: service.MostApprovalLife}, Usage: "an approval of a plan is good for `DURATION`, 30d at most; default 1d"},
 			&cli.StringFlag{Name: "metrics", Usage: "answer Prometheus at http://`ADDR`/metrics, which needs no token"},
-			&cli.IntFlag{Name: "connections", Value: 16, Usage: "keep at most `N` connections to the database"},
+			&cli.GenericFlag{Name: "connections", Value: &cli.Count{Value: 16, Least: 1, Most: 1000}, Usage: "keep at most `N` connections to the database"},
 			cli.JSONFlag(),
 		},
 		Action: func(c *cli.Context) error { return serve(t, c, version()) },
@@ -74,7 +73,7 @@ func serve(t *terminal.Terminal, c *cli.Context, version string) (err error) {
 	if err != nil {
 		return err
 	}
-	p, err := project.Open(".", c.String("store"), postgres.WithConnections(int32(min(max(c.Int("connections"), 1), 1000))))
+	p, err := project.Open(".", c.String("store"), postgres.WithConnections(int32(c.Int("connections"))))
 	if err != nil {
 		return err
 	}
@@ -98,16 +97,6 @@ func serve(t *terminal.Terminal, c *cli.Context, version string) (err error) {
 	keys, err := account.AuditKeys(c.StringSlice("audit-key"))
 	if err != nil {
 		return err
-	}
-	keep := c.Duration("audit-keep")
-	if keep != 0 && keep < service.LeastAuditKept {
-		return cli.Hint(fmt.Errorf("--audit-keep %s: less than %s", token.FormatDuration(keep), token.FormatDuration(service.LeastAuditKept)),
-			"webhooks and exports must have been told of what goes")
-	}
-	approvals := c.Duration("approval-ttl")
-	if approvals < time.Minute || approvals > service.MostApprovalLife {
-		return cli.Hint(fmt.Errorf("--approval-ttl %s: an approval is good for 1m to %s", token.FormatDuration(approvals), token.FormatDuration(service.MostApprovalLife)),
-			"--approval-ttl 1d is the default")
 	}
 	mount := func(*service.Service) {}
 	if text := c.String("master-key"); text != "" {
@@ -133,7 +122,7 @@ func serve(t *terminal.Terminal, c *cli.Context, version string) (err error) {
 	t.Interrupts.Lasting()
 	firstToken(t, c, service.NewTokens(store, time.Now), issuers)
 	return serveOn(c.Context, t, listener, certificate, store, service.Settings{
-		Version: version, Rate: config.Limits.Rate, Burst: config.Limits.Burst, Streams: config.Limits.Streams, Proxies: proxies, OIDC: issuers, Webhooks: hooks, AuditKeys: keys, AuditKeep: keep, ApprovalLife: approvals,
+		Version: version, Rate: config.Limits.Rate, Burst: config.Limits.Burst, Streams: config.Limits.Streams, Proxies: proxies, OIDC: issuers, Webhooks: hooks, AuditKeys: keys, AuditKeep: c.Duration("audit-keep"), ApprovalLife: c.Duration("approval-ttl"),
 		Log: func(method, path string, err error) { t.Warn("%s %s: %v", method, path, err) }, Plainly: render.Plainly,
 	}, mount)
 }

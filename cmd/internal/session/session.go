@@ -277,16 +277,11 @@ func (o *Opener) BeginAt(c *cli.Context, targets []string) (*Session, *loader.So
 	if err := checkPatterns(c); err != nil {
 		return nil, nil, err
 	}
-	if n := c.Int("parallel"); c.IsSet("parallel") && n < 1 {
-		return nil, nil, fmt.Errorf("--parallel %d: at least 1", n)
-	}
 	var err error
 	if s.Config, err = cli.ConfigValues(c); err != nil {
 		return nil, nil, err
 	}
-	if d := c.Duration("attempt-timeout"); d < 0 || c.IsSet("attempt-timeout") && d == 0 {
-		return nil, nil, fmt.Errorf("attempt timeout %s: it must be more than nothing", d)
-	} else if d > 0 {
+	if d := c.Duration("attempt-timeout"); d > 0 {
 		c.Context = reconcile.WithAttemptTimeout(c.Context, d)
 	}
 	if err := UseProfile(c.String("profile")); err != nil {

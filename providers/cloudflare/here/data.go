@@ -44,32 +44,21 @@ func (s Store) Remove(dev *reconcile.Dev, dir string, m reconcile.Mark, id strin
 // RemoveObjects deletes what the Durable Objects of a Worker hold.
 func RemoveObjects(dev *reconcile.Dev, dir string, m reconcile.Mark, worker string) error {
 	data, ok := dataOf(dev, dir, m)
-	if !ok || worker == "" {
+	if !ok {
 		return nil
 	}
-	folders, err := objectsOf(data, worker)
-	if err != nil {
+	classes, err := os.ReadDir(filepath.Join(data, objects))
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err
 	}
 	var errs []error
-	for _, folder := range folders {
-		errs = append(errs, os.RemoveAll(folder))
-	}
-	return errors.Join(append(errs, tidied(dev, data))...)
-}
-
-// objectsOf returns the folders of what the Durable Objects of a Worker hold, one for each class.
-func objectsOf(data, worker string) (folders []string, err error) {
-	classes, err := os.ReadDir(filepath.Join(data, objects))
-	if err != nil && !errors.Is(err, os.ErrNotExist) {
-		return nil, err
-	}
 	for _, class := range classes {
-		if strings.HasPrefix(class.Name(), worker+"-") {
-			folders = append(folders, filepath.Join(data, objects, class.Name()))
+		// A class is an identifier, which has no hyphen; the name of a Worker may have some.
+		if end := strings.LastIndex(class.Name(), "-"); end > 0 && class.Name()[:end] == worker {
+			errs = append(errs, os.RemoveAll(filepath.Join(data, objects, class.Name())))
 		}
 	}
-	return folders, nil
+	return errors.Join(append(errs, tidied(dev, data))...)
 }
 
 // RemoveInstances deletes what the instances of a Workflow have kept.

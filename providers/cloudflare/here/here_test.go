@@ -228,55 +228,38 @@ func TestAddressStays(t *testing.T) {
 	}
 }
 
-// TestNamesStay: a Worker of a further generation has the newest name of its address that is kept, and one of its own where that one
-// still runs.
+// TestNamesStay: a Worker of a further generation has the name that it had earlier, and one of its own where that one still runs.
 func TestNamesStay(t *testing.T) {
 	p := place(t)
-	mark := func(generation uint64) reconcile.Mark {
-		return reconcile.Mark{Stack: "shop", Stage: "local-ada", Address: "keeps", Generation: generation}
-	}
-	name := func(generation uint64) string {
-		t.Helper()
-		name, err := session(t, p).NameOf(mark(generation))
-		if err != nil {
-			t.Fatal(err)
-		}
-		return name
-	}
-	run := func(name string) {
-		t.Helper()
-		w := keeps()
-		w.Name = name
-		if _, err := session(t, p).Run(t.Context(), w); err != nil {
-			t.Fatal(err)
+	mark := reconcile.Mark{Stack: "shop", Stage: "local-ada", Address: "keeps", Generation: 2}
+	for _, c := range []struct{ earlier, want string }{{"", Name(mark)}, {"ours", "ours"}, {"keeps", "keeps"}} {
+		if have := session(t, p).NameOf(mark, c.earlier); have != c.want {
+			t.Errorf("after %q it is called %s, want %s", c.earlier, have, c.want)
 		}
 	}
-	next := func() {
-		t.Helper()
-		if err := p.Dev.Close(t.Context()); err != nil {
+	if _, err := session(t, p).Run(t.Context(), keeps()); err != nil {
+		t.Fatal(err)
+	}
+	if have := session(t, p).NameOf(mark, "keeps"); have != Name(mark) {
+		t.Errorf("beside the one that it replaces it is called %s, want %s", have, Name(mark))
+	}
+}
+
+// TestObjectsOfOthersStay: the objects of a Worker go without those of one whose name begins alike.
+func TestObjectsOfOthersStay(t *testing.T) {
+	dir := t.TempDir()
+	data := filepath.Join(dir, ".athanor", "local", "shop.local-ada", objects)
+	for _, class := range []string{"api-Room", "api-Desk", "api-two-Room"} {
+		if err := os.MkdirAll(filepath.Join(data, class), 0o700); err != nil {
 			t.Fatal(err)
 		}
-		p.Dev = &reconcile.Dev{Dir: p.Dev.Dir}
-		dev := p.Dev
-		t.Cleanup(func() { _ = dev.Close(context.WithoutCancel(t.Context())) })
 	}
-	first, second := Name(mark(1)), Name(mark(3))
-	if have := name(1); have != first {
-		t.Errorf("the first one is called %s, want %s", have, first)
+	if err := RemoveObjects(nil, dir, reconcile.Mark{Stack: "shop", Stage: "local-ada"}, "api"); err != nil {
+		t.Fatal(err)
 	}
-	run(first)
-	next()
-	if have := name(2); have != first {
-		t.Errorf("in the next session it is called %s, want %s", have, first)
-	}
-	run(first)
-	if have := name(3); have != second {
-		t.Errorf("its replacement is called %s, want %s", have, second)
-	}
-	run(second)
-	next()
-	if have := name(4); have != second {
-		t.Errorf("after a replacement it is called %s, want %s", have, second)
+	left, err := os.ReadDir(data)
+	if err != nil || len(left) != 1 || left[0].Name() != "api-two-Room" {
+		t.Errorf("left are %v, %v", left, err)
 	}
 }
 

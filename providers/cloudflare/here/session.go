@@ -50,6 +50,8 @@ type Worker struct {
 	URL string
 	// Digest tells its code and files from others.
 	Digest string
+	// Partial says that it is not bound to everything yet.
+	Partial bool
 	// Hidden are values that are masked in what is printed, beside the secrets of the stage.
 	Hidden []string
 }
@@ -206,12 +208,15 @@ func (s *Session) Run(ctx context.Context, w Worker) (ran Worker, err error) {
 		if err := s.listen(w); err != nil {
 			return err
 		}
-		_, known := s.workers[w.Name]
+		before, known := s.workers[w.Name]
 		if ran, err = s.set(ctx, server, w); err != nil {
 			return err
 		}
-		if !known {
+		if !w.Partial && (!known || before.Partial) {
 			s.say(w.Address, "serves at "+ran.URL)
+		}
+		if silent := miniflare.Silent(w.Worker); silent != "" {
+			s.say(w.Address, silent)
 		}
 		for _, binding := range miniflare.Unsupported(w.Worker) {
 			s.say(w.Address, binding+" is not there on this machine")
@@ -247,27 +252,15 @@ func (s *Session) set(ctx context.Context, server *miniflare.Server, w Worker) (
 }
 
 // NameOf returns the name of a new Worker that the author gave none. A Worker ends with its session, so that each session creates it as a
-// further generation: it takes the newest name that its address had before, under which its port and the data of its objects are kept.
-// Where that one still runs, as in a replacement, the new one has a name of its own.
-func (s *Session) NameOf(m reconcile.Mark) (string, error) {
+// further generation: it takes the name that it had earlier, under which its port and the data of its objects are kept, also where its
+// resource was renamed. Where that one still runs, as in a replacement, the new one has a name of its own.
+func (s *Session) NameOf(m reconcile.Mark, earlier string) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	ports := s.ports()
-	for before := m; before.Generation > 0; before.Generation-- {
-		name := Name(before)
-		if _, runs := s.workers[name]; runs {
-			break
-		}
-		_, kept := ports[name]
-		folders, err := objectsOf(s.data, name)
-		if err != nil {
-			return "", err
-		}
-		if kept || len(folders) > 0 {
-			return name, nil
-		}
+	if _, runs := s.workers[earlier]; earlier == "" || runs {
+		return Name(m)
 	}
-	return Name(m), nil
+	return earlier
 }
 
 // Ports is the file that has the ports of the Workers, by name, for sessions to come. It lies beside what they keep.

@@ -103,6 +103,61 @@ func TestMissing(t *testing.T) {
 	}
 }
 
+// TestNobodyAnswers: a request that no handler answers goes on to where it was for, which is the Worker itself. That ends, with the
+// reason, also in what is printed. A Worker that asks itself for something is answered.
+func TestNobodyAnswers(t *testing.T) {
+	t.Parallel()
+	lines := make(chan string, 100)
+	s := start(t, Options{Log: func(line string) { lines <- line }})
+	const silent = "index.js has no default export"
+	for _, c := range []struct{ code, says string }{
+		{"export class Alone {}", "508 shop: " + silent},
+		{"export function scheduled() {}; export class Alone {}", "508 shop: " + silent},
+		{"", "508 shop: " + silent},
+		{`export default { fetch: (request) => fetch(request) }`, "508 shop: the Worker sends GET /page on to its own address"},
+		{`export default { async fetch(request) {
+			const left = Number(new URL(request.url).searchParams.get("left") ?? 9);
+			return left ? fetch(new Request("http://" + request.headers.get("host") + "/?left=" + (left - 1), request)) : new Response([...request.headers.keys()].filter((name) => name.startsWith("athanor")).join());
+		} }`, "200 athanor-returns"},
+		{`export default { fetch: (request) => new Response([...request.headers.keys()].filter((name) => name.startsWith("athanor")).join() || "none") }`, "200 none"},
+	} {
+		url := set(t, s, esm("shop", c.code))
+		said := get(t, url+"/page")
+		if !strings.HasPrefix(said, c.says) {
+			t.Errorf("%s: it says %s, want %s", c.code, said, c.says)
+		}
+		if refused, ok := strings.CutPrefix(said, "508 "); ok {
+			if line := <-lines; line != strings.TrimSpace(refused) {
+				t.Errorf("%s: printed is %q", c.code, line)
+			}
+		}
+	}
+	if len(lines) > 0 {
+		t.Errorf("it also prints %q", <-lines)
+	}
+	other := set(t, s, esm("other", `export default { fetch: (request, env) => env.SHOP.fetch(request) }`, map[string]any{"type": "service", "name": "SHOP", "service": "shop"}))
+	set(t, s, esm("shop", "export class Alone {}"))
+	if said := get(t, other); !strings.HasPrefix(said, "508 other: ") {
+		t.Errorf("what is bound to it says %s", said)
+	}
+}
+
+// TestSilent: what has a default export, in any of its forms, may answer.
+func TestSilent(t *testing.T) {
+	for code, silent := range map[string]bool{
+		"export default {}": false, "export/* a\n */default{}": false, "export // it\ndefault class {}": false, "const a = {};\nexport { b, a as default };": false,
+		`export{a as default}from"./a.js"`: false, `export { default } from "./a.js"`: false, "export class A {}": true, "": true,
+		"switch (a) { default: b() }": true, "export function fetch() {}": true, "exports.default = {}": true,
+	} {
+		if have := Silent(esm("shop", code)); (have != "") != silent {
+			t.Errorf("%s: %q", code, have)
+		}
+	}
+	if have := Silent(Worker{Main: "a.js", Modules: []Module{{"a.js", "application/javascript", nil}}}); have != "" {
+		t.Errorf("a script: %q", have)
+	}
+}
+
 // TestSet: a Worker keeps its address while it changes, what it stores stays, and a version that does not start changes
 // nothing and says why.
 func TestSet(t *testing.T) {

@@ -4,7 +4,9 @@ import (
 	"fmt"
 	"maps"
 	"mime"
+	"regexp"
 	"slices"
+	"sync"
 	"time"
 )
 
@@ -197,6 +199,22 @@ func routing(paths []any) map[string]any {
 		}
 	}
 	return map[string]any{"user_worker": worker, "asset_worker": assets}
+}
+
+// defaultExport finds the default export of an ES module, between whose words there may be comments.
+var defaultExport = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`\bexport\b(?:\s|/\*(?s:.*?)\*/|//.*\n)*(?:default\b|\{[^}]*\bdefault\b[^}]*\})`)
+})
+
+// Silent says why a Worker answers no request, "" where it may answer: a main module without a default export is for what is bound to it alone.
+func Silent(w Worker) string {
+	for _, m := range w.Modules {
+		kind, _, _ := mime.ParseMediaType(m.Type)
+		if m.Name == w.Main && moduleTypes[kind] == "ESModule" && !defaultExport().Match(m.Content) {
+			return m.Name + " has no default export, so that no request is answered: export default { fetch(request, env) { … } }"
+		}
+	}
+	return ""
 }
 
 // Unsupported are the bindings of a Worker that cannot be had on this machine, by name with their types, sorted.

@@ -54,11 +54,8 @@ var localWorker = &kind.StateKind[WorkerProps, Worker]{
 		if err != nil {
 			return Worker{}, err
 		}
-		name, err := session.NameOf(s.Owner)
-		if err != nil {
-			return Worker{}, err
-		}
-		return runHere(ctx, s.Facts, cmp.Or(s.Want.Name, name), s.Want)
+		earlier, _ := s.Earlier["name"].(string)
+		return runHere(ctx, s.Facts, cmp.Or(s.Want.Name, session.NameOf(s.Owner, earlier)), s.Want)
 	},
 	Compare: compareHere,
 	Delete: func(ctx context.Context, s workerSite) error {
@@ -123,7 +120,7 @@ func runHere(ctx context.Context, scope kind.Facts, name string, want WorkerProp
 	if err != nil {
 		return out, err
 	}
-	w := here.Worker{Address: scope.Address, Owner: scope.Owner, Worker: miniflare.Worker{
+	w := here.Worker{Address: scope.Address, Owner: scope.Owner, Partial: scope.Omits, Worker: miniflare.Worker{
 		Name: name, CompatibilityDate: want.CompatibilityDate, CompatibilityFlags: want.CompatibilityFlags,
 	}}
 	w.Digest, _ = digestHere(want, from(scope.Assets))
@@ -236,7 +233,9 @@ func serveHere(ctx context.Context, scope kind.Facts, w here.Worker, serve Serve
 	if err != nil {
 		return "", err
 	}
-	say("serves at " + url)
+	if !scope.Omits {
+		say("serves at " + url)
+	}
 	return url, nil
 }
 
