@@ -10,7 +10,11 @@ import (
 // All kinds are valid, no two share a name, and each says what it is.
 func TestAllKindsRegister(t *testing.T) {
 	t.Parallel()
-	catalog, err := reconcile.NewCatalog(providers.All()...)
+	all := providers.All()
+	for i := range all {
+		all[i].Validated = false // here they are
+	}
+	catalog, err := reconcile.NewCatalog(all...)
 	if err != nil {
 		t.Fatal(err)
 	}
