@@ -32,7 +32,9 @@ var arnForm = sync.OnceValue(func() *regexp.Regexp {
 })
 
 // kms is called without a client of the SDK, as kinds of KMS call it.
-var kms = aws.JSONService{Name: "KMS", Signing: "kms", Host: "kms", Target: "TrentService", Version: "1.1"}
+func kms() aws.JSONService {
+	return aws.JSONService{Name: "KMS", Signing: "kms", Host: "kms", Target: "TrentService", Version: "1.1"}
+}
 
 // message is what both calls take and answer: https://docs.aws.amazon.com/kms/latest/APIReference/API_Encrypt.html
 type message struct {
@@ -66,7 +68,7 @@ func (s *service) call(operation string, in message) (message, error) {
 		return message{}, err
 	}
 	out, err := reconcile.Retry(s.begun, cloud.Classify, func(ctx context.Context) (out message, err error) {
-		err = kms.CallUngated(ctx, cloud, operation, in, &out)
+		err = kms().CallUngated(ctx, cloud, operation, in, &out)
 		return out, err
 	})
 	return out, explained(err, "kms:"+operation, region, parts[2])
