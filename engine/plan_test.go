@@ -263,6 +263,22 @@ func TestDeletedWith(t *testing.T) {
 	}
 }
 
+// TestReadsShareTheTime: what is read one by one does not wait until the kinds that read many at once are done.
+func TestReadsShareTheTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t)
+		g := graph(kind("Bulk", res("many", m{})), res("other", m{"after": "⟦many.id⟧"}))
+		b.deploy(g)
+		b.world.during = func(string, string) { time.Sleep(time.Second) }
+		begun := time.Now()
+		p := b.plan(g)
+		// The kind that reads many asks once for all, and then for each.
+		if took := time.Since(begun); p.Pending() || took != 2*time.Second {
+			t.Errorf("%s, %s", actions(p), took)
+		}
+	})
+}
+
 func TestRetainForgetAndDeletedWith(t *testing.T) {
 	b := newBench(t)
 	retain := func(o *engine.Options) { o.Retain = true }

@@ -55,7 +55,7 @@ import (
 
 // All are the built-in providers.
 func All() []reconcile.Provider {
-	return []reconcile.Provider{
+	all := []reconcile.Provider{
 		local.Provider(),
 		random.Provider(),
 		terraform.Provider(),
@@ -63,6 +63,10 @@ func All() []reconcile.Provider {
 		here.Provider(slices.Concat(containers.Local(), d1.Local(), kv.Local(), queues.Local(), r2.Local(), workers.Local(), workflows.Local())...),
 		cloudflare.Provider(ofCloudflare()...),
 	}
+	for i := range all {
+		all[i].Validated = true // by TestAllKindsRegister
+	}
+	return all
 }
 
 // Constructs are what YAML uses of the built-in kinds beside their props, by kind.

@@ -35,6 +35,9 @@ func (r *runner) Validate() error { return r.kind.Validate() }
 // Spec is what the kind says of itself.
 func (r *runner) Spec() *Spec { return r.spec() }
 
+// Outline is what of that needs no look at types.
+func (r *runner) Outline() Spec { return r.kind.Spec() }
+
 func (r *runner) describe() *Spec {
 	tags, _ := r.kind.Tags() // Validate reports what is wrong with them
 	spec := r.kind.Spec()

@@ -13,6 +13,8 @@ import (
 type Any interface {
 	// Spec is what the kind says of itself.
 	Spec() *Spec
+	// Outline is what of that needs no look at the types of props and attributes: a process describes only the kinds that it uses.
+	Outline() Spec
 	// Validate finds what is missing in the definition.
 	Validate() error
 	// Decode checks the props of a job: types, required ones, the kind's own Check. The error is a props.Errors where it

@@ -152,7 +152,7 @@ func (r *Reader) withChildren(ctx context.Context, a *Way, parents []reconcile.F
 		all = append(all, Tagged{Found: f})
 	}
 	for _, k := range a.Provider.Kinds {
-		under := k.Spec().Under
+		under := k.Outline().Under
 		for _, parent := range parents {
 			if !slices.Contains(under, parent.Kind) || parent.Mark == nil {
 				continue

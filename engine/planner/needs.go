@@ -25,7 +25,7 @@ func Needs(ctx context.Context, p *plan.Plan) []reconcile.Need {
 	if w == nil {
 		return nil
 	}
-	n := &needing{work: w, ctx: ctx}
+	n := &needing{work: w, ctx: ctx, under: map[string]map[string][]reconcile.Any{}}
 	n.ways(n.work.fresh || p.Destroy)
 	for _, x := range slices.Concat(n.work.Reads, n.work.Declared, n.work.Leftover) {
 		n.look(x)
@@ -41,6 +41,8 @@ type needing struct {
 	work  *Draft
 	ctx   context.Context
 	needs []reconcile.Need
+	// under has the kinds of a provider by the kind whose objects they belong to.
+	under map[string]map[string][]reconcile.Any
 }
 
 // ways are what it takes to know every place, and to discover in it.
@@ -68,11 +70,21 @@ func (x *needing) children(n *plan.Node) {
 	if n.Access == nil || n.Spec == nil || n.Entry == nil {
 		return
 	}
-	for _, k := range n.Access.Provider.Kinds {
-		if spec := k.Spec(); slices.Contains(spec.Under, n.Spec.Type) {
-			actions := slices.Concat(spec.Permissions.List, x.only(n, spec.Permissions.Observe))
-			x.needs = append(x.needs, spec.Permissions.Needs(n.Access.Provider.Name, n.Access.Place, []string{anyName}, actions)...)
+	provider := &n.Access.Provider
+	under, ok := x.under[provider.Name]
+	if !ok {
+		under = map[string][]reconcile.Any{}
+		for _, k := range provider.Kinds {
+			for _, parent := range k.Outline().Under {
+				under[parent] = append(under[parent], k)
+			}
 		}
+		x.under[provider.Name] = under
+	}
+	for _, k := range under[n.Spec.Type] {
+		permissions := k.Spec().Permissions
+		actions := slices.Concat(permissions.List, x.only(n, permissions.Observe))
+		x.needs = append(x.needs, permissions.Needs(provider.Name, n.Access.Place, []string{anyName}, actions)...)
 	}
 }
 

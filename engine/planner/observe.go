@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 
 	"github.com/athanor-dev/athanor/engine/observe"
@@ -91,9 +90,15 @@ func (o *observer) lookAhead(ctx context.Context, declared, undeclared []*plan.N
 			ahead = append(ahead, n)
 		}
 	}
-	single := o.lookMany(ctx, ahead)
-	all := slices.Concat(single, undeclared)
-	Parallel(len(all), Lookers, func(i int) { o.lookAt(ctx, all[i]) })
+	groups, single := grouped(ahead)
+	single = append(single, undeclared...)
+	Parallel(len(groups)+len(single), Lookers, func(i int) {
+		if i < len(groups) {
+			o.lookGroup(ctx, groups[i])
+			return
+		}
+		o.lookAt(ctx, single[i-len(groups)])
+	})
 	for _, n := range ahead {
 		if n.Err != nil || n.Look().Absent || n.Entry.Live() == nil || n.ReplacedWhole() {
 			continue
@@ -102,25 +107,27 @@ func (o *observer) lookAhead(ctx context.Context, declared, undeclared []*plan.N
 	}
 }
 
-// lookMany groups nodes in state by kind and location where the kind can read many at once. It returns the others.
-func (o *observer) lookMany(ctx context.Context, nodes []*plan.Node) []*plan.Node {
+// grouped are nodes in state by kind and location where the kind can read many at once, and the others.
+func grouped(nodes []*plan.Node) (groups [][]*plan.Node, single []*plan.Node) {
 	type group struct {
 		kind string
 		a    *observe.Way
 	}
-	groups := map[group][]*plan.Node{}
-	var single []*plan.Node
+	at := map[group]int{}
 	for _, n := range nodes {
-		if n.Spec.Bulk && n.Entry.Live() != nil && n.Entry.Live().Kind == n.Spec.Type {
-			id := group{n.Spec.Type, n.Access}
-			groups[id] = append(groups[id], n)
+		if !n.Spec.Bulk || n.Entry.Live() == nil || n.Entry.Live().Kind != n.Spec.Type {
+			single = append(single, n)
 			continue
 		}
-		single = append(single, n)
+		id := group{n.Spec.Type, n.Access}
+		i, ok := at[id]
+		if !ok {
+			i = len(groups)
+			at[id], groups = i, append(groups, nil)
+		}
+		groups[i] = append(groups[i], n)
 	}
-	lists := slices.Collect(maps.Values(groups))
-	Parallel(len(lists), Lookers, func(i int) { o.lookGroup(ctx, lists[i]) })
-	return single
+	return groups, single
 }
 
 func (o *observer) lookGroup(ctx context.Context, nodes []*plan.Node) {

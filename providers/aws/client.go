@@ -71,9 +71,9 @@ type (
 )
 
 func kept(cloud reconcile.Cloud, service string, connect maker, options []option) (unsafe.Pointer, error) {
-	c, ok := cloud.(*Cloud)
-	if !ok {
-		return nil, fmt.Errorf("%T is no location in AWS", cloud)
+	c, err := placeOf(cloud)
+	if err != nil {
+		return nil, err
 	}
 	if known, ok := c.clients.Load(service); ok {
 		return known.(unsafe.Pointer), nil

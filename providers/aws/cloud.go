@@ -193,9 +193,9 @@ func sameOrigin(req *http.Request, via []*http.Request) error {
 
 // Transport returns how servers of AWS are reached, for what is no call of a service, such as the layers of images.
 func Transport(cloud reconcile.Cloud) (http.RoundTripper, error) {
-	c, ok := cloud.(*Cloud)
-	if !ok {
-		return nil, fmt.Errorf("%T is no location in AWS", cloud)
+	c, err := placeOf(cloud)
+	if err != nil {
+		return nil, err
 	}
 	cfg, err := c.Config()
 	if err != nil {

@@ -2,7 +2,6 @@ package aws
 
 import (
 	"context"
-	"fmt"
 	"slices"
 
 	sdk "github.com/aws/aws-sdk-go-v2/aws"
@@ -84,9 +83,9 @@ func MarksGlobally(ctx context.Context, cloud reconcile.Cloud, resourceType stri
 }
 
 func homeOf(ctx context.Context, cloud reconcile.Cloud) (string, error) {
-	c, ok := cloud.(*Cloud)
-	if !ok {
-		return "", fmt.Errorf("%T is no location in AWS", cloud)
+	c, err := placeOf(cloud)
+	if err != nil {
+		return "", err
 	}
 	place, err := c.Place(ctx)
 	return Global(place).Region, err

@@ -58,14 +58,37 @@ const mostAnswer = 16 << 20
 // Call makes one call. It passes all that calls of the SDK's clients pass: gates, limits, the check of the account. in is written
 // as JSON, and out is a pointer to what the answer is read into, nil for none. An error has the service's code.
 func (s JSONService) Call(ctx context.Context, cloud reconcile.Cloud, operation string, in, out any) error {
-	body, err := json.Marshal(in)
+	r, err := s.targeted(operation, in)
 	if err != nil {
 		return err
 	}
-	_, err = s.make(ctx, cloud, request{operation: operation, method: http.MethodPost, path: "/", body: body, header: map[string]string{
-		"Content-Type": "application/x-amz-json-" + s.Version, "X-Amz-Target": s.Target + "." + operation,
-	}}, json.Unmarshal, out)
+	_, err = s.make(ctx, cloud, r, json.Unmarshal, out)
 	return err
+}
+
+// CallUngated makes one call that is not about a resource: no gate, limit or check of the account is before it.
+func (s JSONService) CallUngated(ctx context.Context, cloud reconcile.Cloud, operation string, in, out any) error {
+	c, err := placeOf(cloud)
+	if err != nil {
+		return err
+	}
+	r, err := s.targeted(operation, in)
+	if err != nil {
+		return err
+	}
+	answer, err := s.send(ctx, c, r)
+	if err != nil {
+		return &smithy.OperationError{ServiceID: s.Name, OperationName: operation, Err: err}
+	}
+	return s.decoded(operation, answer, json.Unmarshal, out)
+}
+
+// targeted is the request of an operation that the service finds by a header.
+func (s JSONService) targeted(operation string, in any) (request, error) {
+	body, err := json.Marshal(in)
+	return request{operation: operation, method: http.MethodPost, path: "/", body: body, header: map[string]string{
+		"Content-Type": "application/x-amz-json-" + s.Version, "X-Amz-Target": s.Target + "." + operation,
+	}}, err
 }
 
 // Rest makes one call of a service that is asked by methods and paths. A nil in sends no body. What stands for a name in path is
@@ -91,9 +114,9 @@ type reply struct {
 
 // make makes one call, and reads the answer into out by decode. It returns the headers of the answer.
 func (s JSONService) make(ctx context.Context, cloud reconcile.Cloud, r request, decode func([]byte, any) error, out any) (_ http.Header, err error) {
-	c, ok := cloud.(*Cloud)
-	if !ok {
-		return nil, fmt.Errorf("%T is no location in AWS", cloud)
+	c, err := placeOf(cloud)
+	if err != nil {
+		return nil, err
 	}
 	operation := r.operation
 	call := reconcile.Call{Service: s.Name, Operation: operation, Mutates: !reads(s.Name, operation)}
@@ -116,13 +139,25 @@ func (s JSONService) make(ctx context.Context, cloud reconcile.Cloud, r request,
 		return nil, err
 	}
 	c.limits.note(call)
+	return answer.header, s.decoded(operation, answer, decode, out)
+}
+
+func placeOf(cloud reconcile.Cloud) (*Cloud, error) {
+	if c, ok := cloud.(*Cloud); ok {
+		return c, nil
+	}
+	return nil, fmt.Errorf("%T is no location in AWS", cloud)
+}
+
+// decoded reads an answer.
+func (s JSONService) decoded(operation string, answer reply, decode func([]byte, any) error, out any) error {
 	if out == nil || len(answer.body) == 0 {
-		return answer.header, nil
+		return nil
 	}
 	if err := decode(answer.body, out); err != nil {
-		return nil, &smithy.OperationError{ServiceID: s.Name, OperationName: operation, Err: &smithy.DeserializationError{Err: err}}
+		return &smithy.OperationError{ServiceID: s.Name, OperationName: operation, Err: &smithy.DeserializationError{Err: err}}
 	}
-	return answer.header, nil
+	return nil
 }
 
 // send signs and sends one request.

@@ -136,28 +136,39 @@ func CompareCall[P, L any](d *Diff[L], t *Table[P], want, have P, call string, s
 }
 
 // Equal reports whether no attribute of the table differs.
-func (t *Table[P]) Equal(a, b P) bool {
-	return !slices.ContainsFunc(t.rows(), func(r *row) bool {
-		return r.wire != "" && !tree.Equal(r.form(reflect.ValueOf(a)), r.form(reflect.ValueOf(b)))
-	})
+func (t *Table[P]) Equal(a, b P) bool { return t.equal(reflect.ValueOf(a), reflect.ValueOf(b)) }
+
+func (t *table) equal(a, b reflect.Value) bool {
+	return !slices.ContainsFunc(t.rows(), func(r *row) bool { return r.wire != "" && !tree.Equal(r.form(a), r.form(b)) })
 }
 
 // ReadList is [Table.Read] for a list of documents.
 func (t *Table[P]) ReadList(wire any) ([]P, error) {
-	list, _ := wire.([]any)
 	var all []P
+	err := eachDocument(wire, func(doc Document) error {
+		p, err := t.Read(doc)
+		all = append(all, p)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return all, nil
+}
+
+// eachDocument calls a function for each document of a list, until one fails.
+func eachDocument(wire any, do func(Document) error) error {
+	list, _ := wire.([]any)
 	for i, e := range list {
 		doc, ok := e.(map[string]any)
 		if !ok {
-			return nil, fmt.Errorf("%d: a %T, which is no document", i, e)
+			return fmt.Errorf("%d: a %T, which is no document", i, e)
 		}
-		p, err := t.Read(Document(doc))
-		if err != nil {
-			return nil, fmt.Errorf("%d: %w", i, err)
+		if err := do(doc); err != nil {
+			return fmt.Errorf("%d: %w", i, err)
 		}
-		all = append(all, p)
 	}
-	return all, nil
+	return nil
 }
 
 // CreatedList is [Table.Created] for a list of documents, which is never nil.

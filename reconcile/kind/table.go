@@ -41,7 +41,10 @@ import (
 // it. A prop without a wire tag code compares too: the table knows its defaults, conditions and paths. The word elements is
 // for lists and maps of structs, see [CompareAt]. A creation, and a document, leave out a plain
 // number or boolean with the word omitzero that is zero, as they do with empty text.
-type Table[P any] struct {
+type Table[P any] struct{ table }
+
+// table is a table without its type: code that is generic is compiled once more for each props struct.
+type table struct {
 	codecs []Codec
 	shapes []Shape
 	load   func() ([]*row, error)
@@ -49,15 +52,17 @@ type Table[P any] struct {
 
 // TableOf is the table of a props struct. What its tags say wrong, [Table.Validate] reports.
 func TableOf[P any](codecs ...Codec) *Table[P] {
-	t := &Table[P]{codecs: codecs}
-	t.load = sync.OnceValues(func() ([]*row, error) {
-		rows, err := reader{codecs: t.codecs}.rows(reflect.TypeFor[P](), "")
-		if err == nil {
-			err = errorOr(apartByName(t.codecs), func() error { return named(rows, t.shapes) })
-		}
-		return rows, err
-	})
+	t := &Table[P]{table{codecs: codecs}}
+	t.load = sync.OnceValues(func() ([]*row, error) { return t.read(reflect.TypeFor[P]()) })
 	return t
+}
+
+func (t *table) read(props reflect.Type) ([]*row, error) {
+	rows, err := reader{codecs: t.codecs}.rows(props, "")
+	if err == nil {
+		err = errorOr(apartByName(t.codecs), func() error { return named(rows, t.shapes) })
+	}
+	return rows, err
 }
 
 // For says what names the service has, so that a wire name that nobody knows is an error of the definition. See [In], [Out]
@@ -70,14 +75,14 @@ func (t *Table[P]) For(shapes ...Shape) *Table[P] {
 // Validate reports what is wrong with the tags.
 func (t *Table[P]) Validate() error { _, err := t.loaded(); return err }
 
-func (t *Table[P]) loaded() ([]*row, error) {
+func (t *table) loaded() ([]*row, error) {
 	if t.load == nil {
 		return nil, fmt.Errorf("a table is made by TableOf")
 	}
 	return t.load()
 }
 
-func (t *Table[P]) rows() []*row {
+func (t *table) rows() []*row {
 	rows, err := t.loaded()
 	if err != nil {
 		panic("kind: " + err.Error()) // the code that registers the kind has been told
@@ -248,8 +253,10 @@ func operation[L any](calls []*Operation[L], r *row) *Operation[L] {
 
 // Tree is the object as code compares it that compares objects as a whole: what counts and is more than its zero value, in the
 // form in which both sides are compared. Elements are as they are declared.
-func (t *Table[P]) Tree(p P) map[string]any {
-	out, v := map[string]any{}, reflect.ValueOf(p)
+func (t *Table[P]) Tree(p P) map[string]any { return t.tree(reflect.ValueOf(p)) }
+
+func (t *table) tree(v reflect.Value) map[string]any {
+	out := map[string]any{}
 	for _, r := range t.rows() {
 		into := out
 		if r.group != "" && r.isThere(v) {
@@ -265,17 +272,23 @@ func (t *Table[P]) Tree(p P) map[string]any {
 // Read is the object in the shape of its props. What the service does not show has its default. What it shows in a form that
 // nobody could declare is an error.
 func (t *Table[P]) Read(from Wire) (p P, err error) {
-	declared := map[string]any{}
-	if err = read(t.rows(), from, declared); err == nil {
-		err = props.Load(declared, &p)
-	}
+	err = t.readInto(&p, from)
 	t.Default(&p)
 	return p, err
 }
 
+func (t *table) readInto(p any, from Wire) error {
+	declared := map[string]any{}
+	if err := read(t.rows(), from, declared); err != nil {
+		return err
+	}
+	return props.Load(declared, p)
+}
+
 // Created writes every attribute that counts and is set, for a creation.
-func (t *Table[P]) Created(want P, into Wire) error {
-	p := reflect.ValueOf(want)
+func (t *Table[P]) Created(want P, into Wire) error { return t.create(reflect.ValueOf(want), into) }
+
+func (t *table) create(p reflect.Value, into Wire) error {
 	for _, r := range t.rows() {
 		if r.isSent(p) {
 			if err := r.write(p, into); err != nil {
@@ -289,7 +302,10 @@ func (t *Table[P]) Created(want P, into Wire) error {
 // Changed writes the attributes that are to be set, and with them those that depend on them or share their document: of
 // these, one that is not to be changed keeps what the object has. What is set to nothing is cleared.
 func (t *Table[P]) Changed(want, have P, changed []tree.Path, into Wire) error {
-	w, h := reflect.ValueOf(want), reflect.ValueOf(have)
+	return t.change(reflect.ValueOf(want), reflect.ValueOf(have), changed, into)
+}
+
+func (t *table) change(w, h reflect.Value, changed []tree.Path, into Wire) error {
 	changes := func(r *row) bool { return r.isAmong(changed) }
 	for _, r := range along(t.rows(), changes) {
 		if !r.counts(w) {
@@ -343,7 +359,12 @@ func (r *row) mixed(want, have reflect.Value, changed []tree.Path) reflect.Value
 // has them. It is for services of which one call writes the whole object. What is write-only, or did not count for the
 // object, is as wanted.
 func (t *Table[P]) Merged(want, have P, changed []tree.Path) P {
-	w, h := reflect.ValueOf(&want).Elem(), reflect.ValueOf(have)
+	t.merge(reflect.ValueOf(&want).Elem(), reflect.ValueOf(have), changed)
+	return want
+}
+
+// merge changes w.
+func (t *table) merge(w, h reflect.Value, changed []tree.Path) {
 	for _, r := range t.rows() {
 		if r.wire == "" || r.writeOnly || !r.counts(h) {
 			continue
@@ -358,7 +379,6 @@ func (t *Table[P]) Merged(want, have P, changed []tree.Path) P {
 			r.field(w).SetZero()
 		}
 	}
-	return want
 }
 
 // isAmong reports whether one of the paths is in the row, or has the row in it.
@@ -404,7 +424,9 @@ type Attribute struct {
 }
 
 // Attributes are the rows, in the order of the struct.
-func (t *Table[P]) Attributes() []Attribute {
+func (t *Table[P]) Attributes() []Attribute { return t.attributes() }
+
+func (t *table) attributes() []Attribute {
 	var all []Attribute
 	for _, r := range t.rows() {
 		a := Attribute{

@@ -11,7 +11,6 @@ import (
 	"regexp"
 	"sync"
 
-	"github.com/aws/aws-sdk-go-v2/service/kms"
 	"github.com/aws/smithy-go"
 
 	"github.com/athanor-dev/athanor/providers/aws"
@@ -32,53 +31,47 @@ var arnForm = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^arn:aws[a-z-]*:kms:([a-z0-9]+(?:-[a-z0-9]+)*):([0-9]{12}):(key|alias)/[A-Za-z0-9/_-]{1,256}$`)
 })
 
+// kms is called without a client of the SDK, as kinds of KMS call it.
+func kms() aws.JSONService {
+	return aws.JSONService{Name: "KMS", Signing: "kms", Host: "kms", Target: "TrentService", Version: "1.1"}
+}
+
+// message is what both calls take and answer: https://docs.aws.amazon.com/kms/latest/APIReference/API_Encrypt.html
+type message struct {
+	KeyID             string            `json:"KeyId,omitempty"`
+	Plaintext         []byte            `json:",omitempty"`
+	CiphertextBlob    []byte            `json:",omitempty"`
+	EncryptionContext map[string]string `json:",omitempty"`
+}
+
 // Wrap implements [seal.KeyService].
 func (s *service) Wrap(arn string, plain []byte, bound map[string]string) ([]byte, error) {
-	return s.call(arn, "kms:Encrypt", func(ctx context.Context, client *kms.Client) ([]byte, error) {
-		out, err := client.Encrypt(ctx, &kms.EncryptInput{KeyId: &arn, Plaintext: plain, EncryptionContext: bound})
-		if err != nil {
-			return nil, err
-		}
-		return out.CiphertextBlob, nil
-	})
+	out, err := s.call("Encrypt", message{KeyID: arn, Plaintext: plain, EncryptionContext: bound})
+	return out.CiphertextBlob, err
 }
 
 // Unwrap implements [seal.KeyService].
 func (s *service) Unwrap(arn string, sealed []byte, bound map[string]string) ([]byte, error) {
-	return s.call(arn, "kms:Decrypt", func(ctx context.Context, client *kms.Client) ([]byte, error) {
-		out, err := client.Decrypt(ctx, &kms.DecryptInput{KeyId: &arn, CiphertextBlob: sealed, EncryptionContext: bound})
-		if err != nil {
-			return nil, err
-		}
-		return out.Plaintext, nil
-	})
+	out, err := s.call("Decrypt", message{KeyID: arn, CiphertextBlob: sealed, EncryptionContext: bound})
+	return out.Plaintext, err
 }
 
-func (s *service) call(arn, permission string, do func(context.Context, *kms.Client) ([]byte, error)) ([]byte, error) {
-	parts := arnForm().FindStringSubmatch(arn)
+func (s *service) call(operation string, in message) (message, error) {
+	parts := arnForm().FindStringSubmatch(in.KeyID)
 	if parts == nil {
-		return nil, reconcile.WithHint(fmt.Errorf("%q is no ARN of a KMS key", arn),
+		return message{}, reconcile.WithHint(fmt.Errorf("%q is no ARN of a KMS key", in.KeyID),
 			"awskms:arn:aws:kms:eu-west-1:123456789012:key/…")
 	}
 	region := parts[1]
 	cloud, err := aws.Provider().Open(s.begun, &aws.Settings{Region: &region})
 	if err != nil {
-		return nil, err
+		return message{}, err
 	}
-	in, ok := cloud.(*aws.Cloud)
-	if !ok {
-		return nil, fmt.Errorf("%T is no place in AWS", cloud)
-	}
-	cfg, err := in.Config()
-	if err != nil {
-		return nil, err
-	}
-	cfg.APIOptions = nil // the gates of calls on resources ask for the account first, which the ARN names here
-	client := kms.NewFromConfig(cfg)
-	result, err := reconcile.Retry(s.begun, cloud.Classify, func(ctx context.Context) ([]byte, error) {
-		return do(ctx, client)
+	out, err := reconcile.Retry(s.begun, cloud.Classify, func(ctx context.Context) (out message, err error) {
+		err = kms().CallUngated(ctx, cloud, operation, in, &out)
+		return out, err
 	})
-	return result, explained(err, permission, region, parts[2])
+	return out, explained(err, "kms:"+operation, region, parts[2])
 }
 
 // explained says what to do about what KMS refuses.
