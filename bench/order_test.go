@@ -4,6 +4,7 @@ package bench_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -20,6 +21,7 @@ import (
 	"github.com/athanor-dev/athanor/engine/durations"
 	"github.com/athanor-dev/athanor/engine/state"
 	"github.com/athanor-dev/athanor/reconcile"
+	"github.com/athanor-dev/athanor/reconcile/rate"
 	"github.com/athanor-dev/athanor/reconcile/reconciletest"
 	"github.com/athanor-dev/athanor/reconcile/tree"
 	"github.com/athanor-dev/athanor/statestore"
@@ -37,13 +39,39 @@ type shape struct {
 	needs  [][]int         // of each resource, those before it that it depends on
 	sorts  []int           // of each resource, its kind
 	create []time.Duration // of each kind, what creating one takes
+	// allowed are the calls a second to each of the first kinds, which are a service each; none are the limit of the others.
+	allowed []float64
 }
 
 // slow is a cloud whose calls take the time that a shape says, and who keeps what they took.
 type slow struct {
-	shape shape
-	mu    sync.Mutex
-	spent map[string]time.Duration
+	shape    shape
+	services []*quota
+	mu       sync.Mutex
+	spent    map[string]time.Duration
+}
+
+// quota is what a service allows: its bucket holds those of a second.
+type quota struct {
+	limiter         *rate.Limiter
+	allowed, tokens float64
+	at              time.Time
+	calls, refused  int
+}
+
+var errRefused = errors.New("slow down")
+
+// take counts a call, and reports whether it is allowed.
+func (s *quota) take() bool {
+	now := time.Now()
+	s.tokens, s.at = min(s.tokens+now.Sub(s.at).Seconds()*s.allowed, s.allowed), now
+	s.calls++
+	if s.tokens < 1 {
+		s.refused++
+		return false
+	}
+	s.tokens--
+	return true
 }
 
 type (
@@ -64,14 +92,35 @@ func (*slow) Place(context.Context) (reconcile.Place, error) {
 }
 func (*slow) Classify(error) reconcile.Class { return reconcile.Unknown }
 
-func (c *slow) call(ctx context.Context, op, name string, d time.Duration, do func() error) error {
+func (c *slow) call(ctx context.Context, sort int, op, name string, d time.Duration, do func() error) error {
 	call := reconcile.Call{Service: "slow", Operation: op, Mutates: op != "observe"}
-	return reconcile.Through(ctx, call, func(context.Context) error {
+	make := func(context.Context) error {
 		time.Sleep(d)
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		c.spent[name] += d
 		return do()
+	}
+	if sort >= len(c.services) {
+		return reconcile.Through(ctx, call, make)
+	}
+	s := c.services[sort]
+	return s.limiter.Through(ctx, call, rate.Attempt{
+		Do: func(ctx context.Context) error {
+			c.mu.Lock()
+			taken := s.take()
+			c.mu.Unlock()
+			if !taken {
+				return errRefused
+			}
+			return make(ctx)
+		},
+		Judge: func(err error) (reconcile.Class, time.Duration) {
+			if errors.Is(err, errRefused) {
+				return reconcile.Throttled, 0
+			}
+			return reconcile.Invalid, 0
+		},
 	})
 }
 
@@ -83,7 +132,7 @@ func (c *slow) kind(sort int, marks map[string]reconcile.Mark) reconcile.Any {
 			if s.Last != nil {
 				name = s.Last.Name
 			}
-			return live, c.call(ctx, "observe", name, latency, func() error {
+			return live, c.call(ctx, sort, "observe", name, latency, func() error {
 				mark, ok := marks[name]
 				if !ok {
 					return reconcile.ErrAbsent
@@ -93,7 +142,7 @@ func (c *slow) kind(sort int, marks map[string]reconcile.Mark) reconcile.Any {
 			})
 		},
 		Create: func(ctx context.Context, s reconciletest.Site[slowProps, slowAttrs]) (slowAttrs, error) {
-			return slowAttrs{s.Name}, c.call(ctx, "create", s.Name, c.shape.create[sort], func() error {
+			return slowAttrs{s.Name}, c.call(ctx, sort, "create", s.Name, c.shape.create[sort], func() error {
 				marks[s.Name] = s.Owner
 				return nil
 			})
@@ -112,6 +161,9 @@ func (c *slow) kind(sort int, marks map[string]reconcile.Mark) reconcile.Any {
 
 func (c *slow) engine(t testing.TB, key *seal.Key) *engine.Engine {
 	t.Helper()
+	for _, allowed := range c.shape.allowed {
+		c.services = append(c.services, &quota{limiter: rate.New(rate.Quota{}), allowed: allowed, tokens: allowed, at: time.Now()})
+	}
 	marks := map[string]reconcile.Mark{}
 	p := reconcile.Provider{Name: "slow", Open: func(context.Context, any) (reconcile.Cloud, error) { return c, nil }}
 	for sort := range c.shape.create {
@@ -300,6 +352,53 @@ func TestMakespan(t *testing.T) {
 					t.Logf("%s, %d at once, durations %s: %.3f of the bound", name, parallel, c.records, ratio)
 				}
 			}
+		}
+	}
+}
+
+// TestServices holds deploys whose calls share the places of calls in flight, and of which a service refuses those that are too many,
+// to the least time that both allow, and to few refusals.
+func TestServices(t *testing.T) {
+	const parallel, others, length = 16, 3000, 10
+	key, err := seal.LoadOrMake(t.TempDir(), "bench", stageName)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		allowed float64
+		limited int  // resources of the service that refuses
+		beside  bool // chains of a service that refuses nothing, all more urgent
+	}{{5, 50, false}, {20, 200, false}, {200, 2000, false}, {250, 2500, false}, {20, 200, true}, {150, 400, true}} {
+		s := shape{create: []time.Duration{latency, latency}, allowed: []float64{c.allowed}}
+		for range c.limited {
+			s.needs, s.sorts = append(s.needs, nil), append(s.sorts, 0)
+		}
+		for i := 0; c.beside && i < others; i++ {
+			var needs []int
+			if i%length > 0 {
+				needs = []int{c.limited + i - 1}
+			}
+			s.needs, s.sorts = append(s.needs, needs), append(s.sorts, 1)
+		}
+		for name, prepare := range map[string]records{"known": known, "unknown": unknown} {
+			synctest.Test(t, func(t *testing.T) {
+				cloud := &slow{shape: s, spent: map[string]time.Duration{}}
+				e := cloud.engine(t, key)
+				e.Parallel = parallel
+				prepare(t, s, e)
+				took, service := deploy(t, e, s), cloud.services[0]
+				for name := range cloud.spent {
+					cloud.spent[name] -= latency // the plan has read it once
+				}
+				least := time.Duration(float64(service.calls-service.refused-c.limited) / c.allowed * float64(time.Second))
+				ratio := float64(took) / float64(max(least, s.bound(cloud.spent, parallel)))
+				part := float64(service.refused) / float64(service.calls)
+				report := t.Logf
+				if ratio > 1.2 || part > 0.05 {
+					report = t.Errorf
+				}
+				report("%v a second, beside others %t, durations %s: %.2f of the bound, %.1f %% refused", c.allowed, c.beside, name, ratio, 100*part)
+			})
 		}
 	}
 }

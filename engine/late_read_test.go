@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/athanor-dev/athanor/engine"
+	"github.com/athanor-dev/athanor/reconcile/token"
 	"github.com/athanor-dev/athanor/statestore"
 )
 
@@ -211,4 +212,30 @@ func TestReadOfASelection(t *testing.T) {
 	b.deploy(g)
 	b.opts.Target = nil
 	b.settled(g)
+}
+
+// TestUntoldOutputsAreWarned: an output that has no value although all is known is told with the reason, by a run and by one that
+// has nothing to do.
+func TestUntoldOutputsAreWarned(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	g := graph(res("a", m{"color": "red"}))
+	failing, err := token.Plain.Then("f", "⟦a.color⟧")
+	if err != nil {
+		t.Fatal(err)
+	}
+	g.Funcs.Then = map[string]func(any) (any, error){"f": func(any) (any, error) { return nil, errors.New("it cannot be computed") }}
+	g.Outputs = m{"bad": failing, "good": "⟦a.color⟧"}
+	for _, when := range []string{"deployed", "nothing to do"} {
+		var told []string
+		b.e.Events = func(e engine.Event) {
+			if e.Type == engine.EventWarning {
+				told = append(told, e.Note)
+			}
+		}
+		r, err := b.apply(g, nil)
+		if err != nil || r.Outputs["good"] != "red" || len(told) != 1 || !strings.Contains(told[0], "output bad ") || !strings.Contains(told[0], "it cannot be computed") {
+			t.Errorf("%s: %v, outputs %v, told %q", when, err, r.Outputs, told)
+		}
+	}
 }

@@ -211,3 +211,13 @@ func TestStateRemoveOfALocation(t *testing.T) {
 		t.Errorf("nothing says where to search: %v", err)
 	}
 }
+
+// TestNothingFoundIsNotLost: a stage without state, of which a destroy can look for nothing and finds nothing, has not lost its state.
+func TestNothingFoundIsNotLost(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	p, err := b.e.PlanDestroy(t.Context(), testStage, graph(res("a", m{"colour": "red"})), b.opts)
+	if err != nil || actions(p) != "a:blocked" || p.Recovered {
+		t.Errorf("%v, %s, state was lost: %t", err, actions(p), p.Recovered)
+	}
+}

@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"net/url"
 	"sync"
 	"syscall"
 	"time"
@@ -34,13 +35,37 @@ func NewHTTPClient() *http.Client {
 	transport := http.DefaultTransport
 	if own, ok := transport.(*http.Transport); ok { // a test may have another
 		own = own.Clone()
-		own.DialContext = NewDialer().DialContext
+		Route(own)
 		transport = own
 	}
 	return &http.Client{
 		Transport:     LimitAttempts(transport),
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
+}
+
+// Route gives a transport connections of its own, that hold names to the network that they led to first, and lets it tell what a
+// proxy answers that does not let a request through.
+func Route(t *http.Transport) {
+	t.DialContext = NewDialer().DialContext
+	t.OnProxyConnectResponse = func(_ context.Context, proxy *url.URL, _ *http.Request, res *http.Response) error {
+		if res.StatusCode == http.StatusOK {
+			return nil
+		}
+		return WithClass(&ProxyError{Proxy: proxy.Host, Status: res.Status}, ClassOfStatus(res.StatusCode))
+	}
+}
+
+// ProxyError says that a proxy did not let a request through: nothing was sent to the service.
+type ProxyError struct{ Proxy, Status string }
+
+func (e *ProxyError) Error() string {
+	return fmt.Sprintf("the proxy %s does not lead there: %s", e.Proxy, e.Status)
+}
+
+// Hint says what the user can do.
+func (e *ProxyError) Hint() string {
+	return "HTTPS_PROXY names the proxy, with user and password where it asks for them; hosts in NO_PROXY are called without it"
 }
 
 type dialedKey struct{}

@@ -2,8 +2,12 @@ package reconcile
 
 import (
 	"errors"
+	"net/http"
+	"net/http/httptest"
 	"net/netip"
+	"net/url"
 	"slices"
+	"strings"
 	"testing"
 )
 
@@ -67,5 +71,32 @@ func TestDialerJudgesLookUps(t *testing.T) {
 	}
 	if have, err := d.LookupHost(t.Context(), "127.0.0.1"); err != nil || !slices.Equal(have, []string{"127.0.0.1"}) {
 		t.Errorf("an address: %v, %v", have, err)
+	}
+}
+
+// TestProxyRefuses: what a proxy answers is told with the name of the proxy, without its password, and is tried again only where that may help.
+func TestProxyRefuses(t *testing.T) {
+	for status, want := range map[int]Class{http.StatusForbidden: Denied, http.StatusProxyAuthRequired: Invalid, http.StatusBadGateway: Transient} {
+		proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(status) }))
+		at, err := url.Parse(proxy.URL)
+		if err != nil {
+			t.Fatal(err)
+		}
+		at.User = url.UserPassword("ada", "hunter2")
+		transport := &http.Transport{Proxy: http.ProxyURL(at)}
+		Route(transport)
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "https://service.example", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		res, err := transport.RoundTrip(req)
+		if err == nil {
+			_ = res.Body.Close()
+		}
+		refused, ok := errors.AsType[*ProxyError](err)
+		if class, _ := ClassGiven(err); !ok || refused.Proxy != at.Host || class != want || strings.Contains(err.Error(), "hunter2") {
+			t.Errorf("%d: %v, %q", status, err, class)
+		}
+		proxy.Close()
 	}
 }

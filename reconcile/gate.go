@@ -1,6 +1,9 @@
 package reconcile
 
-import "context"
+import (
+	"context"
+	"errors"
+)
 
 // Call is one call to the cloud.
 type Call struct {
@@ -23,7 +26,22 @@ type Gate interface {
 type (
 	gateKey     struct{}
 	readOnlyKey struct{}
+	readyKey    struct{}
 )
+
+// ErrNotReady says that a call was not made: the service must not be called at the moment that it could have begun.
+var ErrNotReady = errors.New("not ready")
+
+// WithReady lets the call made under ctx begin only when ready says so, which a gate asks once the call waits for nothing else.
+func WithReady(ctx context.Context, ready func() bool) context.Context {
+	return context.WithValue(ctx, readyKey{}, ready)
+}
+
+// Ready reports whether the call made under ctx may begin now. A gate refuses one that may not with ErrNotReady.
+func Ready(ctx context.Context) bool {
+	ready, ok := ctx.Value(readyKey{}).(func() bool)
+	return !ok || ready()
+}
 
 // WithGate gives the calls made under ctx a further gate, passed after those that are already there.
 func WithGate(ctx context.Context, gate Gate) context.Context {

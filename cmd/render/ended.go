@@ -144,7 +144,9 @@ func (s Style) Ended(w io.Writer, res *engine.Result, exit int) {
 	case isInterrupted(res):
 		head = "Interrupted:"
 	case len(res.Failures) > 0 || res.Summary.Blocked > 0 || res.Summary.Failed > 0:
-		head = "Partly done:"
+		if head = "Partly done:"; exit == 1 {
+			head = "Nothing done:"
+		}
 	case res.Run == "":
 		head = "Nothing to do:"
 	}

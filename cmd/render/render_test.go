@@ -166,6 +166,17 @@ func TestProgressLines(t *testing.T) {
 	golden(t, "progress.txt", out.String())
 }
 
+// TestNothingDone: a run of which nothing could be done does not say that it was done in part.
+func TestNothingDone(t *testing.T) {
+	for exit, want := range map[int]string{1: "Nothing done: 2 blocked", 4: "Partly done: 2 blocked"} {
+		var out bytes.Buffer
+		render.Style{}.Result(&out, &engine.Result{Summary: engine.Summary{Blocked: 2}}, render.Ending{Exit: exit})
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("exit %d: %q, want %q", exit, out.String(), want)
+		}
+	}
+}
+
 // TestSlow: a run that took long says what for, a long path is cut in its middle, and a short run says nothing.
 func TestSlow(t *testing.T) {
 	path := make([]engine.Step, 20)

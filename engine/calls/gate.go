@@ -63,6 +63,10 @@ func (g *Gate) Enter(ctx context.Context, call reconcile.Call) (func(error), err
 	if err := g.place(ctx); err != nil {
 		return nil, err
 	}
+	if !reconcile.Ready(ctx) {
+		g.slots.release()
+		return nil, reconcile.ErrNotReady
+	}
 	if !call.Mutates {
 		Began(ctx, false)
 		g.reads.Add(1)

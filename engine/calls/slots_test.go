@@ -125,3 +125,17 @@ func TestThrottledCallsAreCounted(t *testing.T) {
 		t.Errorf("%+v", made)
 	}
 }
+
+// TestNotReadyIsNotMade: a call that may not begin when a place is free gives the place back, and counts as none.
+func TestNotReadyIsNotMade(t *testing.T) {
+	g := NewGate(1)
+	ctx := reconcile.WithReady(t.Context(), func() bool { return false })
+	if _, err := g.Enter(ctx, reconcile.Call{Mutates: true}); !errors.Is(err, reconcile.ErrNotReady) || g.Made() != (Calls{}) {
+		t.Errorf("%v, %+v", err, g.Made())
+	}
+	leave, err := g.Enter(t.Context(), reconcile.Call{})
+	if err != nil || g.Made().Reads != 1 {
+		t.Fatalf("the place is not free: %v, %+v", err, g.Made())
+	}
+	leave(nil)
+}

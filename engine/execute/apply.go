@@ -75,6 +75,11 @@ func (e *Runner) Apply(ctx context.Context, p *plan.Plan, o RunOptions) (*Result
 		}
 		r.Outputs, r.Secret = w.Outputs().Values(ctx)
 		r.Waiting = waitingOf(p)
+		for _, warning := range w.Outputs().Untold(ctx) {
+			if e.Planner.Events != nil {
+				e.Planner.Events(warning)
+			}
+		}
 		return r, nil
 	}
 	r := &Run{Runner: e, Draft: w, Plan: p, o: o, id: runID(), started: started}

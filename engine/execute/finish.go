@@ -21,6 +21,9 @@ func (r *Run) finish(ctx context.Context, end statestore.Change) (*Result, error
 	res := &Result{Run: r.id, State: r.endState(), Failures: r.failures, Waiting: r.waiting, Summary: r.summary, Calls: r.Draft.Gate.Made()}
 	res.InterruptedBy, res.Causes = r.interruptedBy(), commonCauses(r.failures)
 	res.Outputs, res.Secret = r.Draft.Outputs().Values(ctx)
+	for _, warning := range r.Draft.Outputs().Untold(ctx) {
+		r.emit(warning)
+	}
 	if sealed, changed := r.Draft.Outputs().Seal(ctx); changed && r.Draft.Edit == nil {
 		end.Outputs, end.KeyID = sealed, r.Runner.Key.ID()
 	}

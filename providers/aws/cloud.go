@@ -175,7 +175,7 @@ func limited(client sdk.HTTPClient) sdk.HTTPClient {
 		client = awshttp.NewBuildableClient()
 	}
 	if own, ok := client.(*awshttp.BuildableClient); ok {
-		own = own.WithTransportOptions(func(t *http.Transport) { t.DialContext = reconcile.NewDialer().DialContext })
+		own = own.WithTransportOptions(reconcile.Route)
 		client = &http.Client{Transport: own.GetTransport(), Timeout: own.GetTimeout(), CheckRedirect: sameOrigin}
 	}
 	return doer{reconcile.LimitAttempts(tripper{client})}

@@ -33,7 +33,7 @@ func (l *Limiter) Through(ctx context.Context, call reconcile.Call, a Attempt) e
 		}
 		var stuck time.Duration
 		again := false
-		err := reconcile.Through(ctx, call, func(ctx context.Context) error {
+		err := reconcile.Through(reconcile.WithReady(l.urge(ctx), l.ready), call, func(context.Context) error {
 			sent := l.Begin()
 			err := a.Do(ctx)
 			switch class, after := a.Judge(err); {
@@ -51,6 +51,9 @@ func (l *Limiter) Through(ctx context.Context, call reconcile.Call, a Attempt) e
 			}
 			return err
 		})
+		if errors.Is(err, reconcile.ErrNotReady) {
+			continue // others were sent in its turn
+		}
 		if !again || stuck > patience || ctx.Err() != nil {
 			return err
 		}

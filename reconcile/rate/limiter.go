@@ -39,6 +39,7 @@ const (
 	fastest    = 1.0         // growth per second, however long nothing is throttled
 	pressed    = time.Second // after a call had to wait: a rate that nobody needs does not grow
 	firstPause = 100 * time.Millisecond
+	callsEach  = 3                // of a piece of work: its object is read, changed, and read again
 	lastPause  = 5 * time.Second  // between the calls that try whether the service answers again
 	longest    = 30 * time.Second // that a service can ask for
 )
@@ -60,7 +61,8 @@ type Limiter struct {
 	timer   *time.Timer // serves those who wait; nil: nobody does
 	rate    float64     // calls per second
 	burst   float64
-	tokens  float64
+	tokens  float64   // for calls whose turn comes
+	due     float64   // those of them that are sent: no more of them at once than the service would take
 	at      time.Time // when tokens were counted
 	quiet   time.Time // until then the service wants to be left alone
 
@@ -95,7 +97,7 @@ func New(q Quota) *Limiter {
 		l.quota.Longest = longest
 	}
 	l.burst = max(l.burst, 1)
-	l.tokens = l.burst
+	l.tokens, l.due = l.burst, l.burst
 	l.at = time.Now()
 	l.moved = l.at
 	if q.Published {
@@ -130,6 +132,20 @@ func (l *Limiter) Wait(ctx context.Context) error {
 		l.forgo(w)
 		return context.Cause(ctx)
 	}
+}
+
+// urge gives a call whose turn it is the priority of those that wait behind it: while the service limits how often it is called, a
+// turn that is not used soon makes all of them wait longer.
+func (l *Limiter) urge(ctx context.Context) context.Context {
+	p := reconcile.PriorityOf(ctx)
+	l.mu.Lock()
+	rest := time.Duration(float64(callsEach*l.waiting.Len()) / l.pace() * float64(time.Second))
+	l.mu.Unlock()
+	if rest <= p.Rest {
+		return ctx
+	}
+	p.Rest = rest
+	return reconcile.WithPriority(ctx, p)
 }
 
 // forgo takes a call out of the queue, or gives the token back that it was given in the same instant.
@@ -201,8 +217,23 @@ func (l *Limiter) pace() float64 {
 func (l *Limiter) refill(now time.Time) {
 	if passed := now.Sub(l.at); passed > 0 {
 		l.at = now
-		l.tokens = min(l.tokens+passed.Seconds()*l.pace(), l.burst)
+		more := passed.Seconds() * l.pace()
+		l.tokens, l.due = min(l.tokens+more, l.burst), min(l.due+more, 2*l.burst)
 	}
+}
+
+// ready reports whether a call whose turn came may be sent now. Between its turn and this it waits for its place among the calls of
+// all services: of those that wait there the service must not get more at once than it would take.
+func (l *Limiter) ready() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	now := time.Now()
+	l.refill(now)
+	if l.due < 1 || now.Before(l.quiet) {
+		return false
+	}
+	l.due--
+	return true
 }
 
 // Call is one call under way.
@@ -276,6 +307,7 @@ func (c *Call) Unsent() {
 	l.out--
 	l.left++
 	l.tokens++
+	l.due++
 	l.serve()
 }
 
@@ -293,7 +325,7 @@ func (c *Call) Throttled(after time.Duration) (stuck time.Duration) {
 	switch fresh := c.number > l.refused.begun; {
 	case fresh && l.refused.pause > 0: // it was tried too early
 		l.refused.pause = min(2*l.refused.pause, lastPause)
-		l.refused.at, l.refused.begun, l.tokens = now, l.begun, 0
+		l.refused.at, l.refused.begun, l.tokens, l.due = now, l.begun, 0, 0
 	case fresh:
 		l.slow(c, now)
 	}
@@ -316,7 +348,7 @@ func (l *Limiter) slow(c *Call, now time.Time) {
 	}
 	l.rate = max(min(max(next, less*l.rate), l.rate), slowest)
 	l.burst = max(l.rate/5, 1)
-	l.tokens = 0
+	l.tokens, l.due = 0, 0
 	l.refused = refusal{at: now, begun: l.begun, pause: max(firstPause, l.trip/2)}
 }
 

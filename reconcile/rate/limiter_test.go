@@ -384,3 +384,75 @@ func TestRefusedConnectionsAreTold(t *testing.T) {
 		}
 	})
 }
+
+// narrow is a gate with few places, whose calls wait for them in the order in which they came. It asks whether they are ready.
+type narrow chan struct{}
+
+// Enter waits for a place.
+func (n narrow) Enter(ctx context.Context, _ reconcile.Call) (func(error), error) {
+	n <- struct{}{}
+	if !reconcile.Ready(ctx) {
+		<-n
+		return nil, reconcile.ErrNotReady
+	}
+	return func(error) { <-n }, nil
+}
+
+// TestPlacesAreNarrow: calls that have waited for a place since their turn are not sent all at once when places come free, nor while the
+// service wants to be left alone.
+func TestPlacesAreNarrow(t *testing.T) {
+	for _, allowed := range []float64{5, 20, 200, 300} {
+		synctest.Test(t, func(t *testing.T) {
+			const places, latency = 16, 50 * time.Millisecond
+			l, gate := rate.New(rate.Quota{}), make(narrow, places)
+			ctx := reconcile.WithGate(t.Context(), gate)
+			throttled, srv := errors.New("slow down"), &bucket{rate: allowed, burst: allowed, tokens: allowed, at: time.Now()}
+			var done sync.WaitGroup
+			var mu sync.Mutex
+			calls, refused := int(60*allowed), 0
+			since := time.Now()
+			for range places { // others have the places for a second
+				go func() {
+					leave, _ := gate.Enter(t.Context(), reconcile.Call{})
+					time.Sleep(time.Second)
+					leave(nil)
+				}()
+			}
+			synctest.Wait()
+			for range calls {
+				done.Go(func() {
+					err := l.Through(ctx, reconcile.Call{}, rate.Attempt{
+						Do: func(context.Context) error {
+							mu.Lock()
+							defer mu.Unlock()
+							if !srv.allows(time.Now()) {
+								refused++
+								return throttled
+							}
+							mu.Unlock()
+							time.Sleep(latency)
+							mu.Lock()
+							return nil
+						},
+						Judge: func(err error) (reconcile.Class, time.Duration) {
+							if err != nil {
+								return reconcile.Throttled, 0
+							}
+							return reconcile.Unknown, 0
+						},
+					})
+					if err != nil {
+						t.Error(err)
+					}
+				})
+			}
+			done.Wait()
+			slower, part := (time.Since(since)-time.Second).Seconds()/60, float64(refused)/float64(calls+refused)
+			report := t.Logf
+			if slower > 1.2 || part > 0.05 {
+				report = t.Errorf
+			}
+			report("%v/s: %.2f of the ideal time, %.1f %% throttled", allowed, slower, 100*part)
+		})
+	}
+}
