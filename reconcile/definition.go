@@ -218,6 +218,9 @@ type Mark struct {
 // IsZero reports whether there is no owner tag at all.
 func (m Mark) IsZero() bool { return m == Mark{} }
 
+// GeneratedEnd is how many bytes each generated name ends with, before a Suffix: a hash with - before it.
+const GeneratedEnd = len("-") + 8
+
 // Naming shapes a generated name for one service.
 type Naming struct {
 	// Max is the greatest length in bytes, Suffix included.

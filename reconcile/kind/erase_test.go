@@ -229,7 +229,7 @@ func TestCapabilities(t *testing.T) {
 	}
 	k.Named = &kind.Named[BoxProps, BoxProps]{
 		Given: func(p BoxProps) string { return p.Name },
-		Rule:  func(BoxProps) kind.NameRule { return kind.NameRule{Max: 5, Suffix: "x"} },
+		Rule:  func(BoxProps) kind.NameRule { return kind.NameRule{Max: 15, Marks: "-", Suffix: "x"} },
 		Live:  func(p BoxProps) string { return p.Name },
 	}
 	k.Status = func(p BoxProps) kind.Status {
@@ -240,7 +240,7 @@ func TestCapabilities(t *testing.T) {
 	}
 	first, job := k.Erase(), &reconcile.Job{Props: map[string]any{"sealed": true}}
 	first.Names(job)
-	if n := job.Naming; n.Max != 5 || n.Suffix != "x" || n.Allowed('.') || !first.Spec().Retained || !job.Leave {
+	if n := job.Naming; n.Max != 15 || n.Suffix != "x" || n.Allowed('.') || !first.Spec().Retained || !job.Leave {
 		t.Errorf("%+v, %+v", n, first.Spec())
 	}
 	for shape, want := range map[string][2]string{"": {}, "b": {"opening", ""}, "w": {"", "a key"}} {
@@ -252,7 +252,7 @@ func TestCapabilities(t *testing.T) {
 		}
 	}
 	err := first.Decode(&reconcile.Job{Props: map[string]any{"name": "a"}})
-	if err == nil || !strings.Contains(err.Error(), "name: want up to 5 letters and digits, and x at the end") {
+	if err == nil || !strings.Contains(err.Error(), "name: want up to 15 letters, digits and -, and x at the end") {
 		t.Error(err)
 	}
 	have := steps(t, k, map[string]any{"name": "newx", "key": "k"}, must(boxTable().Read(kind.Text{})), &reconcile.Job{Name: "newx", Named: true})

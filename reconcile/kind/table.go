@@ -53,7 +53,7 @@ func TableOf[P any](codecs ...Codec) *Table[P] {
 	t.load = sync.OnceValues(func() ([]*row, error) {
 		rows, err := reader{codecs: t.codecs}.rows(reflect.TypeFor[P](), "")
 		if err == nil {
-			err = errorOr(apartByName(t.codecs), func() error { return named(rows, t.shapes) })
+			err = errorOr(apartByName(t.codecs, rows), func() error { return inShapes(rows, t.shapes) })
 		}
 		return rows, err
 	})
