@@ -107,7 +107,7 @@ func TestHurriedTables(t *testing.T) {
 		`time.Time has no field that a tree could hold: use text (field A`: table[struct {
 			A time.Time `wire:"A"`
 		}](),
-		`a string has no bounds: want maxlen for its length, and let Check find the rest (field A`: table[struct {
+		`a string has no bounds: want maxlen for its length, maxitems for how many, and let Check find the rest (field A`: table[struct {
 			A string `prop:"min=1" wire:"A"`
 		}](),
 		`a string has no such length: maxlen is of text, maxitems of lists and maps (field A`: table[struct {

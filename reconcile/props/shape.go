@@ -354,7 +354,7 @@ func parseBound(s *shape, text string) (*bound, error) {
 		n, err = ParseSize(text)
 		b.value = float64(n)
 	case formText, formSecret:
-		err = fmt.Errorf("a %s has no bounds: want maxlen for its length, and let Check find the rest", s.typ)
+		err = fmt.Errorf("a %s has no bounds: want maxlen for its length, maxitems for how many, and let Check find the rest", s.typ)
 	default:
 		err = fmt.Errorf("a %s has no bounds", s.typ)
 	}

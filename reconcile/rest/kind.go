@@ -43,6 +43,13 @@ type Object[P any] struct {
 	Document kind.Document
 }
 
+// Text is the text of a member of the document that is no prop, such as an address that the service gives; a dot leads into one that
+// is an object. It is "" where there is none.
+func (o Object[P]) Text(member string) string {
+	text, _ := o.Document.Get(member).(string)
+	return text
+}
+
 // Kind completes a kind whose objects are documents: with Props, Observe, Create, Compare, Delete and the Calls of API, each where it
 // is not given. What is left to say is Type, Doc, Attributes, Identity (the [Object.ID]), API.Source, how it is named, and
 // whatever else it can do. The calls have the names of Type: GetLamp, PutLamp (PostLamp and ListLamp with Named), PatchLamp and
@@ -149,7 +156,7 @@ func (d *documents[P, A]) observe(ctx context.Context, s kind.Site[P, A]) (Objec
 func (d *documents[P, A]) object(id string, body kind.Document) (Object[P], error) {
 	o := Object[P]{ID: id, Name: id, Document: body}
 	if d.Named != "" {
-		o.Name, _ = body.Get(d.Named).(string)
+		o.Name = o.Text(d.Named)
 	}
 	var err error
 	o.Have, err = d.kind.Props.Read(body)

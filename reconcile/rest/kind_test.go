@@ -62,7 +62,7 @@ func TestDocumentsAreFoundByName(t *testing.T) {
 			}
 			continue
 		}
-		if err != nil || live.ID != want.id || live.Name != "front" || live.Have.Color != "red" || asked[1] != "/v1/doors/"+want.id {
+		if err != nil || live.ID != want.id || live.Name != "front" || live.Have.Color != "red" || live.Text("color") != "red" || live.Text("colour") != "" || asked[1] != "/v1/doors/"+want.id {
 			t.Errorf("%s: %+v %v, asked %v", listing, live, err, asked)
 		}
 	}
