@@ -16,7 +16,7 @@ const Slots = 4
 
 // hashLength is 8 characters of base32: 40 bits over the whole identity, so that cutting the readable part
 // never makes two addresses equal.
-const hashLength = 8
+const hashLength = reconcile.GeneratedEnd - len("-")
 
 var lowerBase32 = base32.NewEncoding("abcdefghijklmnopqrstuvwxyz234567").WithPadding(base32.NoPadding)
 

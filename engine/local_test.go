@@ -191,7 +191,9 @@ func TestLocalVariantsAreNotDeclared(t *testing.T) {
 		if change != nil {
 			change(k)
 		}
-		_, err := reconcile.NewCatalog(b.world.provider(), b.world.machine(), reconcile.Provider{Name: "other", Kinds: []reconcile.Any{reconciletest.Erase(k)}})
+		_, err := reconcile.NewCatalog(b.world.provider(), b.world.machine(), reconcile.Provider{
+			Name: "other", Kinds: []reconcile.Any{reconciletest.Erase(k)}, Open: b.world.machine().Open,
+		})
 		return err
 	}
 	for of, want := range map[string]string{"world.Note": "", "world.Nothing": "there is no", "world.Hosted": "stands for", "world.Thing": "are not those of", "here.App": "there is no"} {

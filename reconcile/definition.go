@@ -220,8 +220,16 @@ type Mark struct {
 	Retained bool `json:"retained,omitempty"`
 }
 
+// SameResource reports whether two owner tags are of one resource, in whichever of its generations.
+func (m Mark) SameResource(of Mark) bool {
+	return m.Stack == of.Stack && m.Stage == of.Stage && m.Address == of.Address
+}
+
 // IsZero reports whether there is no owner tag at all.
 func (m Mark) IsZero() bool { return m == Mark{} }
+
+// GeneratedEnd is how many bytes each generated name ends with, before a Suffix: a hash with - before it.
+const GeneratedEnd = len("-") + 8
 
 // Naming shapes a generated name for one service.
 type Naming struct {

@@ -124,6 +124,9 @@ func TestLookMany(t *testing.T) {
 	}
 }
 
+// opens is the way to nothing, for providers of whose kinds no object is observed.
+func opens(context.Context, any) (reconcile.Cloud, error) { return nil, errors.New("nothing is there") }
+
 func TestCatalogRefuses(t *testing.T) {
 	t.Parallel()
 	named := func(name string) reconcile.Any {
@@ -132,21 +135,21 @@ func TestCatalogRefuses(t *testing.T) {
 		return reconciletest.Erase(k)
 	}
 	broken := (&room{}).kind()
-	broken.Delete = nil
+	broken.Type, broken.Delete = "a.B", nil
 	for name, c := range map[string]struct {
 		providers []reconcile.Provider
 		says      string
 	}{
-		"a part missing":     {[]reconcile.Provider{{Name: "a", Kinds: []reconcile.Any{reconciletest.Erase(broken)}}}, "Delete is missing"},
-		"one name twice":     {[]reconcile.Provider{{Name: "a", Kinds: []reconcile.Any{named("a.B"), named("a.B")}}}, "taken"},
-		"names without case": {[]reconcile.Provider{{Name: "a", Kinds: []reconcile.Any{named("a.Url")}}, {Name: "b", Kinds: []reconcile.Any{named("a.URL")}}}, "taken by a.Url"},
-		"providers twice":    {[]reconcile.Provider{{Name: "a"}, {Name: "a"}}, "one of that name"},
+		"a part missing":     {[]reconcile.Provider{{Name: "a", Open: opens, Kinds: []reconcile.Any{reconciletest.Erase(broken)}}}, "Delete is missing"},
+		"one name twice":     {[]reconcile.Provider{{Name: "a", Open: opens, Kinds: []reconcile.Any{named("a.B"), named("a.B")}}}, "taken"},
+		"names without case": {[]reconcile.Provider{{Name: "a", Open: opens, Kinds: []reconcile.Any{named("a.Url"), named("a.URL")}}}, "taken by a.Url"},
+		"providers twice":    {[]reconcile.Provider{{Name: "a", Open: opens}, {Name: "a", Open: opens}}, "one of that name"},
 	} {
 		if _, err := reconcile.NewCatalog(c.providers...); err == nil || !strings.Contains(err.Error(), c.says) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	c, err := reconcile.NewCatalog(reconcile.Provider{Name: "b", Kinds: []reconcile.Any{named("b.Z"), named("b.A")}}, reconcile.Provider{Name: "a"})
+	c, err := reconcile.NewCatalog(reconcile.Provider{Name: "b", Open: opens, Kinds: []reconcile.Any{named("b.Z"), named("b.A")}}, reconcile.Provider{Name: "a", Open: opens})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -88,6 +88,10 @@ func NewCatalog(providers ...Provider) (*Catalog, error) {
 		if _, taken := c.Provider(p.Name); taken {
 			return nil, fmt.Errorf("provider %s: there is one of that name", p.Name)
 		}
+		if err := p.complete(); err != nil {
+			return nil, fmt.Errorf("provider %s: %w", p.Name, err)
+		}
+		p.Open = p.opens
 		c.providers = append(c.providers, p)
 		for i, k := range p.Kinds {
 			if k == nil {
@@ -95,7 +99,7 @@ func NewCatalog(providers ...Provider) (*Catalog, error) {
 			}
 			spec := k.Outline()
 			name := spec.Type
-			if err := namedWell(name); err != nil {
+			if err := p.namesWell(name); err != nil {
 				return nil, fmt.Errorf("provider %s: its kind number %d, with the props %T: %w", p.Name, i+1, spec.NewProps(), err)
 			}
 			if other, ok := folded[strings.ToLower(name)]; ok {
@@ -111,16 +115,80 @@ func NewCatalog(providers ...Provider) (*Catalog, error) {
 			c.owner[name] = len(c.providers) - 1
 		}
 	}
+	if err := c.parts(); err != nil {
+		return c, err
+	}
 	return c, c.pair()
 }
 
-// namedWell refuses a type that a program could not name.
-func namedWell(name string) error {
+// parts checks the props at which kinds that are listed are said to state the parts of their objects.
+func (c *Catalog) parts() error {
+	for _, name := range slices.Sorted(maps.Keys(c.kinds)) {
+		if c.providers[c.owner[name]].Validated {
+			continue
+		}
+		for _, part := range c.kinds[name].Outline().Parts {
+			whole, listed := c.kinds[part.Kind]
+			if !listed {
+				continue
+			}
+			if p := reflect.TypeOf(whole.Outline().NewProps()).Elem(); p.Kind() == reflect.Struct && !props.Has(p, part.States) {
+				return fmt.Errorf("kind %s: PartOf says that its part is stated at %s, which is no prop of %s", name, part.States, part.Kind)
+			}
+		}
+	}
+	return nil
+}
+
+// complete finds what is missing or means nothing in a provider, without its kinds.
+func (p Provider) complete() error {
+	if strings.ContainsFunc(p.Name, func(r rune) bool { return !inWord(r) }) {
+		return fmt.Errorf("its Name is %q: want one word of letters, digits, - and _", p.Name)
+	}
+	if p.Open == nil {
+		return fmt.Errorf("its Open is missing, which makes the handle that its kinds are given as Cloud")
+	}
+	if p.Settings != nil {
+		t := reflect.TypeOf(p.Settings)
+		if t.Kind() != reflect.Pointer || t.Elem().Kind() != reflect.Struct {
+			return fmt.Errorf("its Settings are a %s: want a pointer to a struct, such as new(Settings)", t)
+		}
+		if err := props.Check(t.Elem()); err != nil {
+			return fmt.Errorf("its Settings: %w", err)
+		}
+	}
+	if f := p.Family; f != nil && (f.Prefix == "" || f.Types == nil || f.Kind == nil) {
+		return fmt.Errorf("its Family has no Prefix, no Types, or no Kind")
+	}
+	return nil
+}
+
+// opens is Open, of which an answer without anything is an error.
+func (p Provider) opens(ctx context.Context, settings any) (Cloud, error) {
+	cloud, err := p.Open(ctx, settings)
+	if cloud == nil && err == nil {
+		err = fmt.Errorf("provider %s: Open returned no Cloud and no error", p.Name)
+	}
+	return cloud, err
+}
+
+// inWord reports a character that names of providers and kinds may hold.
+func inWord(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) || r == '-' || r == '_' }
+
+// namesWell refuses a type that a program could not name, or that it would name as another provider's.
+func (p Provider) namesWell(name string) error {
+	first, rest, _ := strings.Cut(name, ".")
 	switch {
 	case name == "":
 		return fmt.Errorf("its Type is missing")
-	case strings.ContainsFunc(name, unicode.IsSpace):
-		return fmt.Errorf("its Type is %q: want a word such as house.Lamp, without spaces", name)
+	case p.Family != nil && strings.HasPrefix(name, p.Family.Prefix):
+		return nil
+	case slices.ContainsFunc(strings.Split(name, "."), func(part string) bool {
+		return part == "" || strings.ContainsFunc(part, func(r rune) bool { return !inWord(r) })
+	}):
+		return fmt.Errorf("its Type is %q: want words of letters, digits, - and _ with a dot between them, such as house.Lamp, without spaces", name)
+	case first != p.Name || rest == "":
+		return fmt.Errorf("its Type is %q: want the provider's name first, as in %s.Lamp", name, p.Name)
 	}
 	return nil
 }
@@ -207,6 +275,9 @@ func (c *Catalog) Find(name string) (Any, error) {
 	}
 	if err != nil {
 		return nil, err
+	}
+	if k == nil {
+		return nil, fmt.Errorf("kind %s: its provider made none, and says no reason", name)
 	}
 	if err := k.Validate(); err != nil {
 		return nil, fmt.Errorf("kind %s: %w", name, err)

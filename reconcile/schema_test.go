@@ -187,7 +187,7 @@ func TestFamily(t *testing.T) {
 			return nil, fmt.Errorf("%w: %s", reconcile.ErrNoKind, name)
 		},
 	}
-	c, err := reconcile.NewCatalog(reconcile.Provider{Name: "t", Family: family})
+	c, err := reconcile.NewCatalog(reconcile.Provider{Name: "t", Open: opens, Family: family})
 	if err != nil || made != 0 || len(c.Types()) != 0 {
 		t.Fatalf("%d made, %v, %v", made, c.Types(), err)
 	}
@@ -209,7 +209,7 @@ func TestFamily(t *testing.T) {
 		}
 	}
 	listed := reconciletest.Erase((&drawer{}).kind())
-	both, err := reconcile.NewCatalog(reconcile.Provider{Name: "t", Kinds: []reconcile.Any{listed}, Family: &reconcile.Family{
+	both, err := reconcile.NewCatalog(reconcile.Provider{Name: "t", Open: opens, Kinds: []reconcile.Any{listed}, Family: &reconcile.Family{
 		Prefix: "test.", Types: func() ([]string, error) { return []string{"test.shelf.Board"}, nil }, Kind: family.Kind,
 	}})
 	if err != nil {

@@ -2,6 +2,7 @@ package planner
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"testing"
 
@@ -14,9 +15,13 @@ import (
 // address has, in state or in the program, also under an earlier name.
 func TestFamilyKinds(t *testing.T) {
 	t.Parallel()
-	family := &reconcile.Family{Prefix: "Any::", Types: func() ([]string, error) { return nil, nil }}
+	family := &reconcile.Family{
+		Prefix: "Any::", Types: func() ([]string, error) { return nil, nil },
+		Kind: func(string) (reconcile.Any, error) { return nil, reconcile.ErrNoKind },
+	}
 	nothing := func(context.Context, reconcile.Scope) ([]reconcile.Found, error) { return nil, nil }
-	catalog, err := reconcile.NewCatalog(reconcile.Provider{Name: "cloud", Family: family, Discover: nothing})
+	nowhere := func(context.Context, any) (reconcile.Cloud, error) { return nil, errors.New("nothing is opened") }
+	catalog, err := reconcile.NewCatalog(reconcile.Provider{Name: "cloud", Family: family, Discover: nothing, Open: nowhere})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -60,7 +60,7 @@ func documented(t T, what string, fields []props.Field) {
 	t.Helper()
 	for _, f := range fields {
 		if strings.TrimSpace(f.Doc) == "" {
-			t.Errorf("%s %s has no documentation", what, f.Path)
+			t.Errorf("%s %s has no documentation: give its field a comment, and API.Source the file that it is in", what, f.Path)
 		}
 		documented(t, what, f.Fields)
 	}

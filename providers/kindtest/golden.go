@@ -2,7 +2,11 @@ package kindtest
 
 import (
 	"encoding/json"
+	"fmt"
+	"maps"
 	"reflect"
+	"slices"
+	"strings"
 
 	"github.com/athanor-dev/athanor/reconcile/kind"
 	"github.com/athanor-dev/athanor/reconcile/props"
@@ -58,7 +62,7 @@ func golden[P any](t T, table *kind.Table[P], declared map[string]any, sent, bod
 		t.Fatalf("%v", err)
 	}
 	if have, want := whole(sent), whole(body); !tree.Equal(have, want) {
-		t.Errorf("a creation sends\n%s\nand the documentation says\n%s", tree.Canonical(have), tree.Canonical(want))
+		t.Errorf("a creation sends\n%s\nand the documentation says\n%s\n%s", tree.Canonical(have), tree.Canonical(want), strings.Join(apart(have, want, ""), "\n"))
 	}
 	read, err := table.Read(body)
 	if err != nil {
@@ -74,6 +78,30 @@ func golden[P any](t T, table *kind.Table[P], declared map[string]any, sent, bod
 			t.Errorf("%s of the body is read as %s, and was declared as %s", a.Path, tree.Canonical(have), tree.Canonical(want))
 		}
 	}
+}
+
+// apart says of each member that differs what either side has there.
+func apart(have, want any, at tree.Path) (all []string) {
+	h, isMap := have.(map[string]any)
+	w, both := want.(map[string]any)
+	if !isMap || !both {
+		return []string{fmt.Sprintf("%s: sent %s, in the body %s", at, tree.Canonical(have), tree.Canonical(want))}
+	}
+	names := maps.Clone(h)
+	maps.Copy(names, w)
+	for _, name := range slices.Sorted(maps.Keys(names)) {
+		h, sent := h[name]
+		w, said := w[name]
+		switch here := at.Key(name); {
+		case !said:
+			all = append(all, fmt.Sprintf("%s: sent %s, and the body has none", here, tree.Canonical(h)))
+		case !sent:
+			all = append(all, fmt.Sprintf("%s: not sent, in the body %s", here, tree.Canonical(w)))
+		case !tree.Equal(h, w):
+			all = append(all, apart(h, w, here)...)
+		}
+	}
+	return all
 }
 
 func must(v map[string]any, err error) map[string]any {

@@ -151,6 +151,9 @@ type Check struct {
 // Run checks every rule, each as its own test.
 func Run(t *testing.T, s Suite) {
 	t.Helper()
+	if err := s.Kind.Validate(); err != nil { // nothing else says more
+		t.Fatalf("kind %s: %v", s.Kind.Spec().Type, err)
+	}
 	s = s.Shared()
 	for _, c := range Checks() {
 		t.Run(c.Name, func(t *testing.T) {

@@ -318,11 +318,11 @@ func TestMistakesInTablesAreFound(t *testing.T) {
 		says  string
 	}{
 		{"none", found[lampProps], "", ""},
-		{"wrong unit", found[wrongUnit], "Golden", `"GlowSeconds":"120000"`},
+		{"wrong unit", found[wrongUnit], "Golden", `GlowSeconds: sent "120000", in the body "120"`},
 		{"wrong unit, by the comment", found[wrongUnit], kindtest.Definition, "glow is documented in whole seconds, and half a one more is taken"},
 		{"a comment without the unit", found[unsaidUnit], kindtest.Definition, "glow is not documented in whole units"},
 		{"wrong name", found[wrongName], "Validate", `glow: no call takes an attribute "GlowTime"`},
-		{"wrong default", found[wrongDefault], "Golden", `"GlowSeconds":"20"`},
+		{"wrong default", found[wrongDefault], "Golden", `GlowSeconds: sent "20", in the body "30"`},
 		{"immutable left out", found[immutableLeftOut], "there and back, and twice writes nothing", "a lamp keeps its socket"},
 		{"two props on one attribute", found[twoOnOne], "Validate", `socket: its wire name "Color" and that of color, "Color", are one attribute`},
 		{"a set compared as a list", found[setAsList], "there and back, and twice writes nothing", "rooms"},

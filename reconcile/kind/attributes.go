@@ -17,8 +17,9 @@ import (
 //	attr:"createOnly"    only the answer to the creation has it (a token's secret)
 //	attr:"mutable"       any update in place may change it; mutable=a|b: an update that changes the prop a or b
 //
-// An attribute without mutable keeps its value for the object's life. props are the names that mutable may name.
-func attributeTags(t reflect.Type, names []string, into *reconcile.Tags) error {
+// An attribute without mutable keeps its value for the object's life. names are those that mutable may name, but for those of which
+// a change replaces the object, with the reason.
+func attributeTags(t reflect.Type, names []string, replaces map[string]string, into *reconcile.Tags) error {
 	fields, err := props.Tags(t)
 	if err != nil {
 		return err
@@ -47,12 +48,20 @@ func attributeTags(t reflect.Type, names []string, into *reconcile.Tags) error {
 				return fmt.Errorf("attribute %s: tag %q: %w", f.Name, word, err)
 			}
 		}
+		for _, prop := range into.MovedBy[f.Name] {
+			if why := replaces[string(prop)]; why != "" {
+				return fmt.Errorf("attribute %s: tag %q: %s %s: a change replaces the object, and no update changes the attribute by it: leave it out", f.Name, tag, prop, why)
+			}
+		}
 		if seen["createOnly"] && seen["mutable"] {
 			return fmt.Errorf("attribute %s: tag \"mutable\": means nothing for what the creation alone answers", f.Name)
 		}
 	}
 	return nil
 }
+
+// attributeWords are those of an attr tag.
+var attributeWords = []string{"early", "createOnly", "mutable"}
 
 func attributeWord(name, key, value string, names []string, into *reconcile.Tags) error {
 	if value != "" && key != "mutable" {
@@ -81,7 +90,10 @@ func attributeWord(name, key, value string, names []string, into *reconcile.Tags
 			into.MovedBy[name] = append(into.MovedBy[name], tree.Path(prop))
 		}
 	default:
-		return fmt.Errorf("is not known")
+		if slices.Contains(attributeWords, strings.TrimSpace(key)) {
+			return fmt.Errorf("is not known: words have a comma between them, and no space")
+		}
+		return fmt.Errorf("is not known%s", meant(key, attributeWords))
 	}
 	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"reflect"
+	"strings"
 
 	"github.com/athanor-dev/athanor/reconcile"
 	"github.com/athanor-dev/athanor/reconcile/props"
@@ -45,8 +46,14 @@ func (k Composite[P, A]) Erase() reconcile.Any {
 
 // Validate finds what is missing in the definition.
 func (k Composite[P, A]) Validate() error {
-	if err := missing([]need{{"Type", k.Type != ""}, {"Doc", k.Doc != ""}}); err != nil {
+	if err := missing([]need{{"Type", k.Type != ""}, {"Doc", strings.TrimSpace(k.Doc) != ""}}); err != nil {
 		return err
 	}
-	return props.Check(reflect.TypeFor[P]())
+	p, a := reflect.TypeFor[P](), reflect.TypeFor[A]()
+	for _, typ := range []reflect.Type{p, a} {
+		if err := props.Check(typ); err != nil {
+			return err
+		}
+	}
+	return misplaced(p, a)
 }

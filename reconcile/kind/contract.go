@@ -144,6 +144,8 @@ type Kind[P, L, A any] struct {
 	Global   func(reached Location) Location
 	Timeouts Timeouts
 	API      API
+	// Verify finds what is wrong with the definition beyond what is looked for here, for packages that complete kinds. Nil: nothing is.
+	Verify func() error
 }
 
 // Dynamic describes a kind of which no Go type says what props and attributes it has.

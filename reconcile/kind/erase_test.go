@@ -13,6 +13,7 @@ import (
 	"github.com/athanor-dev/athanor/reconcile"
 	"github.com/athanor-dev/athanor/reconcile/kind"
 	"github.com/athanor-dev/athanor/reconcile/props"
+	"github.com/athanor-dev/athanor/reconcile/tree"
 )
 
 // store is a service with one box in it. calls are those that were made.
@@ -147,7 +148,7 @@ func TestEveryFactOfACallArrives(t *testing.T) {
 		}))
 	}
 	full.Props, full.Last, full.Had = map[string]any{"sealed": true}, props.Dump(Box{ID: "1"}), nil
-	full.Unknown, full.Omit, full.Ignore, full.ReplaceOn, full.From, full.Digest, full.Timeouts, full.LastWrite = nil, nil, nil, nil, nil, nil, reconcile.Timeouts{}, time.Time{}
+	full.Unknown, full.Omit, full.Ignore, full.ReplaceOn, full.From, full.Digest, full.Timeouts, full.LastWrite = nil, []tree.Path{"nowhere"}, nil, nil, nil, nil, reconcile.Timeouts{}, time.Time{}
 	if _, err := k.Erase().Settle(t.Context(), &full, reconcile.Hooks{}); !errors.Is(err, stop) || len(sites) != 3 {
 		t.Fatalf("%v after %d calls", err, len(sites))
 	}
@@ -229,7 +230,7 @@ func TestCapabilities(t *testing.T) {
 	}
 	k.Named = &kind.Named[BoxProps, BoxProps]{
 		Given: func(p BoxProps) string { return p.Name },
-		Rule:  func(BoxProps) kind.NameRule { return kind.NameRule{Max: 5, Suffix: "x"} },
+		Rule:  func(BoxProps) kind.NameRule { return kind.NameRule{Max: 15, Marks: "-", Suffix: "x"} },
 		Live:  func(p BoxProps) string { return p.Name },
 	}
 	k.Status = func(p BoxProps) kind.Status {
@@ -240,7 +241,7 @@ func TestCapabilities(t *testing.T) {
 	}
 	first, job := k.Erase(), &reconcile.Job{Props: map[string]any{"sealed": true}}
 	first.Names(job)
-	if n := job.Naming; n.Max != 5 || n.Suffix != "x" || n.Allowed('.') || !first.Spec().Retained || !job.Leave {
+	if n := job.Naming; n.Max != 15 || n.Suffix != "x" || n.Allowed('.') || !first.Spec().Retained || !job.Leave {
 		t.Errorf("%+v, %+v", n, first.Spec())
 	}
 	for shape, want := range map[string][2]string{"": {}, "b": {"opening", ""}, "w": {"", "a key"}} {
@@ -252,7 +253,7 @@ func TestCapabilities(t *testing.T) {
 		}
 	}
 	err := first.Decode(&reconcile.Job{Props: map[string]any{"name": "a"}})
-	if err == nil || !strings.Contains(err.Error(), "name: want up to 5 letters and digits, and x at the end") {
+	if err == nil || !strings.Contains(err.Error(), "name: want up to 15 letters, digits and -, and x at the end") {
 		t.Error(err)
 	}
 	have := steps(t, k, map[string]any{"name": "newx", "key": "k"}, must(boxTable().Read(kind.Text{})), &reconcile.Job{Name: "newx", Named: true})

@@ -104,8 +104,8 @@ func hasField(t reflect.Type, name string, field func(reflect.Type, string) (ref
 	return true, ""
 }
 
-// named checks the wire names of rows against what calls take and answers show.
-func named(rows []*row, shapes []Shape) error {
+// inShapes checks the wire names of rows against what calls take and answers show.
+func inShapes(rows []*row, shapes []Shape) error {
 	if slices.ContainsFunc(shapes, func(s Shape) bool { return s.has == nil }) {
 		return fmt.Errorf("For: nil has no names")
 	}

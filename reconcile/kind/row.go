@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"reflect"
 	"slices"
 	"strconv"
@@ -165,6 +166,8 @@ func (r *row) canCount(atTop bool) error {
 			return fmt.Errorf("it depends on %s, which is required: it always counts", c.name)
 		case c.row != r.excludes.row && c.row.excludes.row == r:
 			return fmt.Errorf("it counts with %s alone, which excludes it", c.name)
+		case c.row == r.excludes.row && c.row.standard.IsValid() && !c.row.standard.IsZero():
+			return fmt.Errorf("tag %q: %s has a default, so that this never counts where that is left out: let %[2]s say excludes=%s instead", "excludes="+c.name, c.name, r.name)
 		}
 	}
 	return nil
@@ -204,7 +207,8 @@ func (in reader) row(r *row, tag reflect.StructTag, owner reflect.Type) error {
 	if in.inWire && (!r.sent() || r.call != "") {
 		return fmt.Errorf("want a wire name alone in a struct that is sent as one document")
 	}
-	if r.typ == reflect.TypeFor[time.Duration]() && r.wire != "" {
+	ofSeconds := r.typ == reflect.TypeFor[time.Duration]() && r.wire != ""
+	if ofSeconds {
 		r.unit = int64(time.Second)
 	}
 	r.required = slices.Contains(strings.Split(tag.Get("prop"), ","), "required")
@@ -216,7 +220,23 @@ func (in reader) row(r *row, tag reflect.StructTag, owner reflect.Type) error {
 	if err := errorOr(contradiction(r, tag.Get("prop")), r.checkForm); err != nil {
 		return err
 	}
+	if ofSeconds && !strings.Contains(tag.Get("prop"), "unit=") {
+		if err := inSeconds(tag.Get("prop")); err != nil {
+			return err
+		}
+	}
 	return in.members(r)
+}
+
+// inSeconds refuses limits of a duration that no value in whole seconds reaches, since its unit must be another one.
+func inSeconds(prop string) error {
+	for word := range strings.SplitSeq(prop, ",") {
+		key, value, _ := strings.Cut(word, "=")
+		if d, err := token.ParseDuration(value); (key == "min" || key == "max") && err == nil && d%time.Second != 0 {
+			return fmt.Errorf("tag %q: the service is sent whole seconds: say what it takes, as in unit=1ms", word)
+		}
+	}
+	return nil
 }
 
 // contradiction finds words of which one makes the other mean nothing.
@@ -287,7 +307,7 @@ func (r *row) wireWord(word string, flags map[string]*bool, codecs []Codec) erro
 	case flag != nil:
 		*flag = true
 	case codec < 0:
-		return fmt.Errorf("codec %q is not known to the table", word)
+		return unknownCodec(word, flags, codecs)
 	case r.codec != nil:
 		return fmt.Errorf("its wire tag names the codecs %q and %q", r.codec.Name, word)
 	default:
@@ -296,17 +316,42 @@ func (r *row) wireWord(word string, flags map[string]*bool, codecs []Codec) erro
 	return nil
 }
 
-// apartByName refuses codecs that no wire tag could name.
-func apartByName(codecs []Codec) error {
+// unknownCodec is about a word of a wire tag that means nothing.
+func unknownCodec(word string, flags map[string]*bool, codecs []Codec) error {
+	names := slices.Sorted(maps.Keys(flags))
+	for _, c := range codecs {
+		names = append(names, c.Name)
+	}
+	hint := meant(word, names)
+	switch key, _, given := strings.Cut(word, "="); {
+	case given && strings.EqualFold(strings.TrimSpace(key), "call"):
+		hint = ": did you mean call=?"
+	case hint == "":
+		hint = ": want elements, omitzero, call=OPERATION, or the name of a codec that TableOf is given"
+	}
+	return fmt.Errorf("codec %q is not known to the table%s", word, hint)
+}
+
+// apartByName refuses codecs that no wire tag names or could name, and those that do nothing.
+func apartByName(codecs []Codec, rows []*row) error {
 	for i, c := range codecs {
 		switch {
 		case c.Name == "":
 			return fmt.Errorf("a codec has no name")
-		case slices.ContainsFunc(codecs[:i], func(o Codec) bool { return o.Name == c.Name }):
+		case slices.ContainsFunc(codecs[i+1:], func(o Codec) bool { return o.Name == c.Name }):
 			return fmt.Errorf("two codecs are named %q", c.Name)
+		case c.Write == nil && c.Read == nil && c.Form == nil:
+			return fmt.Errorf("codec %q does nothing: give it Write, Read or Form", c.Name)
+		case !named(rows, c.Name):
+			return fmt.Errorf("codec %q is named by no wire tag: name it where it is for, as in wire:\"NAME,%s\", or do not give it to TableOf", c.Name, c.Name)
 		}
 	}
 	return nil
+}
+
+// named reports whether the wire tag of a row, or of a member, names a codec.
+func named(rows []*row, codec string) bool {
+	return slices.ContainsFunc(rows, func(r *row) bool { return r.codec != nil && r.codec.Name == codec || named(r.nested, codec) })
 }
 
 // members reads the structs within a prop.

@@ -60,7 +60,7 @@ func TableOf[P any](codecs ...Codec) *Table[P] {
 func (t *table) read(props reflect.Type) ([]*row, error) {
 	rows, err := reader{codecs: t.codecs}.rows(props, "")
 	if err == nil {
-		err = errorOr(apartByName(t.codecs), func() error { return named(rows, t.shapes) })
+		err = errorOr(apartByName(t.codecs, rows), func() error { return inShapes(rows, t.shapes) })
 	}
 	return rows, err
 }

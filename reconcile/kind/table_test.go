@@ -89,7 +89,7 @@ type Box struct {
 	// Etag of it.
 	Etag string `attr:"mutable"`
 	// URL of it.
-	URL string `attr:"mutable=target|via"`
+	URL string `attr:"mutable=target|key"`
 }
 
 func boxTable() *kind.Table[BoxProps] {
@@ -659,7 +659,7 @@ func TestTagsOfPathsAndAttributes(t *testing.T) {
 		"AtBirth":      {spec.AtBirth, []string{"id", "token"}},
 		"Once":         {spec.Once, []string{"token"}},
 		"Moves":        {spec.Moves, []string{"etag", "url"}},
-		"MovedBy":      {spec.MovedBy, map[string][]tree.Path{"url": {"target", "via"}}},
+		"MovedBy":      {spec.MovedBy, map[string][]tree.Path{"url": {"target", "key"}}},
 	} {
 		if !reflect.DeepEqual(pair[0], pair[1]) {
 			t.Errorf("%s: %v, want %v", what, pair[0], pair[1])

@@ -363,7 +363,7 @@ func TestNamesThatAServiceHas(t *testing.T) {
 		}]().For(kind.Both([]string{"Policy"})).Validate(),
 		"a codec takes what no table could": kind.TableOf[struct {
 			A string `wire:"When,time"`
-		}](kind.Codec{Name: "time"}).For(kind.Both(service{})).Validate(),
+		}](kind.Codec{Name: "time", Form: unchanged}).For(kind.Both(service{})).Validate(),
 		"everything": boxTable().Validate(),
 	} {
 		if err != nil {
@@ -414,16 +414,7 @@ func TestAttrTags(t *testing.T) {
 }
 
 func validated[A any]() error {
-	k := kind.Kind[struct{ Color string }, int, A]{
-		Type: "test.Lamp", Doc: "A lamp.",
-		Observe:    func(context.Context, kind.Site[struct{ Color string }, A]) (int, error) { return 0, nil },
-		Create:     func(context.Context, kind.Site[struct{ Color string }, A]) (a A, err error) { return a, nil },
-		Compare:    func(*kind.Diff[int], struct{ Color string }, int) {},
-		Attributes: func(int) (a A) { return a },
-		Delete:     func(context.Context, kind.Site[struct{ Color string }, A]) error { return nil },
-		Identity:   func(A) string { return "" },
-	}
-	return k.Erase().Validate()
+	return kindWith[struct{ Color string }, A]().Erase().Validate()
 }
 
 // TestRegistrationTells is about a definition that is wrong: nothing panics, and the catalog says what and of which kind.
@@ -486,7 +477,7 @@ func TestRegistrationTells(t *testing.T) {
 		k := boxKind()
 		change(&k)
 		erased := k.Erase()
-		_, err := reconcile.NewCatalog(reconcile.Provider{Name: "test", Kinds: []reconcile.Any{erased}})
+		_, err := reconcile.NewCatalog(reconcile.Provider{Name: "test", Kinds: []reconcile.Any{erased}, Open: opens})
 		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %q", err, want)
 		}
@@ -498,14 +489,19 @@ func TestRegistrationTells(t *testing.T) {
 
 // kindOf is a kind with props P and nothing more than it must have.
 func kindOf[P any]() kind.Kind[P, int, struct{ ID string }] {
-	return kind.Kind[P, int, struct{ ID string }]{
-		Type: "test.Bare", Doc: "A test.", Attributes: func(int) (a struct{ ID string }) { return a }, Identity: func(struct{ ID string }) string { return "" },
-		Observe: func(context.Context, kind.Site[P, struct{ ID string }]) (int, error) { return 0, nil },
-		Create: func(context.Context, kind.Site[P, struct{ ID string }]) (a struct{ ID string }, err error) {
-			return a, nil
-		},
-		Delete:  func(context.Context, kind.Site[P, struct{ ID string }]) error { return nil },
-		Compare: func(*kind.Diff[int], P, int) {},
+	k := kindWith[P, struct{ ID string }]()
+	k.Props = nil
+	return k
+}
+
+// kindWith is a kind with a table of props P and attributes A, and nothing more than it must have.
+func kindWith[P, A any]() kind.Kind[P, int, A] {
+	return kind.Kind[P, int, A]{
+		Type: "test.Bare", Doc: "A test.", Attributes: func(int) (a A) { return a }, Identity: func(A) string { return "" },
+		Observe: func(context.Context, kind.Site[P, A]) (int, error) { return 0, nil },
+		Create:  func(context.Context, kind.Site[P, A]) (a A, err error) { return a, nil },
+		Delete:  func(context.Context, kind.Site[P, A]) error { return nil },
+		Compare: func(*kind.Diff[int], P, int) {}, Props: kind.TableOf[P](),
 	}
 }
 
@@ -550,11 +546,11 @@ func TestRegistrationTellsWhere(t *testing.T) {
 	nameless.Type, spaced.Type = "", "test.My Box"
 	for want, p := range map[string]reconcile.Provider{
 		"a provider of 1 kinds has no Name":       {Kinds: []reconcile.Any{boxKind().Erase()}},
-		"provider test: its kind number 1 is nil": {Name: "test", Kinds: []reconcile.Any{nil}},
+		"provider test: its kind number 1 is nil": {Name: "test", Kinds: []reconcile.Any{nil}, Open: opens},
 		"provider test: its kind number 2, with the props *kind_test.BoxProps: its Type is missing": {
-			Name: "test", Kinds: []reconcile.Any{boxKind().Erase(), nameless.Erase()},
+			Name: "test", Kinds: []reconcile.Any{boxKind().Erase(), nameless.Erase()}, Open: opens,
 		},
-		`Type is "test.My Box": want a word such as house.Lamp, without spaces`: {Name: "test", Kinds: []reconcile.Any{spaced.Erase()}},
+		`Type is "test.My Box": want words of letters, digits, - and _ with a dot between them, such as house.Lamp, without spaces`: {Name: "test", Kinds: []reconcile.Any{spaced.Erase()}, Open: opens},
 	} {
 		if _, err := reconcile.NewCatalog(p); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %s", err, want)

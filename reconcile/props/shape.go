@@ -62,8 +62,8 @@ type field struct {
 	standard   string
 	hasDefault bool
 	immutable  bool
-	// forTable: it has a tag that means nothing without an attribute table.
-	forTable bool
+	// forTable: it has a tag that means nothing without an attribute table. attr: it has an attr tag.
+	forTable, attr bool
 }
 
 // shapes caches by reflect.Type: a shape or the error why there is none. Entries never change.
@@ -125,7 +125,9 @@ func makeShape(t reflect.Type, inside []reflect.Type) (*shape, error) {
 	case reflect.Float32, reflect.Float64:
 		s.form = formFloat
 	case reflect.Pointer:
-		s.form = formPointer
+		if s.form = formPointer; t.Elem().Kind() == reflect.Pointer {
+			return nil, fmt.Errorf("props: %s: a pointer to a pointer has no form in a tree", t)
+		}
 		s.elem, err = makeShape(t.Elem(), inside)
 	case reflect.Slice:
 		s.form = formList
@@ -160,10 +162,10 @@ func (s *shape) addFields(t reflect.Type, index []int, inside []reflect.Type) er
 	if s.byName == nil {
 		s.byName = map[string]int{}
 	}
-	before := len(s.fields)
+	before, ours := len(s.fields), tagged(t)
 	for i := range t.NumField() {
 		sf := t.Field(i)
-		if err := readable(sf); err != nil {
+		if err := readable(sf, ours); err != nil {
 			return fmt.Errorf("%w (field %s of %s)", err, sf.Name, t)
 		}
 		tag, _, _ := strings.Cut(sf.Tag.Get("json"), ",")
@@ -176,6 +178,9 @@ func (s *shape) addFields(t reflect.Type, index []int, inside []reflect.Type) er
 		}
 		if !sf.IsExported() || tag == "-" {
 			continue
+		}
+		if sf.Anonymous && tag == "" && sf.Type.Kind() == reflect.Pointer && sf.Type.Elem().Kind() == reflect.Struct {
+			return fmt.Errorf("props: it is embedded by a pointer: embed the struct itself, or give the field a name (field %s of %s)", sf.Name, t)
 		}
 		f := &field{name: tag, goName: sf.Name, index: at, owner: t}
 		if f.name == "" {
@@ -192,7 +197,11 @@ func (s *shape) addFields(t reflect.Type, index []int, inside []reflect.Type) er
 		s.fields = append(s.fields, f)
 	}
 	if len(s.fields) == before && t.NumField() > 0 {
-		return fmt.Errorf("props: %s has no field that a tree could hold", t)
+		hint := ""
+		if t == reflect.TypeFor[time.Time]() {
+			hint = ": use text"
+		}
+		return fmt.Errorf("props: %s has no field that a tree could hold%s", t, hint)
 	}
 	return nil
 }
@@ -203,6 +212,7 @@ func (f *field) describe(sf reflect.StructField, inside []reflect.Type) error {
 		return err
 	}
 	_, f.forTable = sf.Tag.Lookup("wire")
+	_, f.attr = sf.Tag.Lookup("attr")
 	tag := sf.Tag.Get("prop")
 	if tag == "" {
 		return nil
@@ -249,8 +259,11 @@ func (f *field) describe(sf reflect.StructField, inside []reflect.Type) error {
 // contradiction finds limits that nothing keeps, or that say nothing.
 func (f *field) contradiction() error {
 	for i, word := range f.enum {
-		if word == "" {
+		switch {
+		case word == "":
 			return fmt.Errorf("props: enum has an empty word")
+		case strings.TrimSpace(word) != word:
+			return fmt.Errorf("props: enum has %q, with space around it: want | alone between words", word)
 		}
 		if slices.Contains(f.enum[:i], word) {
 			return fmt.Errorf("props: enum has %q twice", word)
@@ -270,7 +283,7 @@ func parseCount(text string, fits bool, typ reflect.Type) (int, error) {
 	n, err := strconv.Atoi(text)
 	switch {
 	case !fits:
-		return 0, fmt.Errorf("props: a %s has no such length", typ)
+		return 0, fmt.Errorf("props: a %s has no such length: maxlen is of text, maxitems of lists and maps", typ)
 	case err != nil || n < 1:
 		return 0, fmt.Errorf("props: bound %q: want a whole number above 0", text)
 	}
@@ -340,6 +353,8 @@ func parseBound(s *shape, text string) (*bound, error) {
 		var n Size
 		n, err = ParseSize(text)
 		b.value = float64(n)
+	case formText, formSecret:
+		err = fmt.Errorf("a %s has no bounds: want maxlen for its length, maxitems for how many, and let Check find the rest", s.typ)
 	default:
 		err = fmt.Errorf("a %s has no bounds", s.typ)
 	}

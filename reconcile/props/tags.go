@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/athanor-dev/athanor/reconcile/tree"
 )
 
 // tagWords are those of a prop tag, and whether each takes a value.
@@ -42,8 +44,24 @@ func wellFormed(word string, afterEnum bool) error {
 // ownKeys are the keys of the tags that are read of props and attributes.
 var ownKeys = []string{"prop", "wire", "attr"}
 
-// readable refuses tags of a field that nothing would read.
-func readable(f reflect.StructField) error {
+// example is a word of a prop tag as it is written.
+func example(word string) string {
+	if tagWords[word] {
+		return word + "=…"
+	}
+	return word
+}
+
+// tagged reports whether a field of a struct has tags that are read of props and attributes.
+func tagged(t reflect.Type) bool {
+	return slices.ContainsFunc(reflect.VisibleFields(t), func(f reflect.StructField) bool {
+		return slices.ContainsFunc(ownKeys, func(key string) bool { _, is := f.Tag.Lookup(key); return is })
+	})
+}
+
+// readable refuses tags of a field that nothing would read. In a struct that is ours others have such tags: a struct of another
+// package may have tags of its own.
+func readable(f reflect.StructField, ours bool) error {
 	why := ""
 	switch left, _, _ := strings.Cut(f.Tag.Get("json"), ","); {
 	case left == "-":
@@ -59,11 +77,14 @@ func readable(f reflect.StructField) error {
 	}
 	for i, key := range keys {
 		own := slices.Contains(ownKeys, key)
+		_, word := tagWords[key]
 		switch {
 		case own && why != "":
 			return fmt.Errorf("props: its %s tag means nothing: %s", key, why)
 		case own && slices.Contains(keys[:i], key):
 			return fmt.Errorf("props: its %s tag stands there twice", key)
+		case word && ours:
+			return fmt.Errorf("props: tag key %q is not known: it is a word of the prop tag, as in prop:\"%s\"", key, example(key))
 		case !own:
 			if near, ok := Nearest(key, ownKeys); ok {
 				return fmt.Errorf("props: tag key %q is not known: did you mean %s?", key, near)
@@ -117,6 +138,56 @@ func ForTable(t reflect.Type) string {
 		return ""
 	}
 	return forTable(s)
+}
+
+// Attr is the path of the first field of a struct type, or of the structs in it, that has an attr tag; "" when there is none. Of the
+// fields of the struct itself it looks at none where within is set.
+func Attr(t reflect.Type, within bool) tree.Path {
+	s, err := shapeOf(t)
+	if err != nil {
+		return ""
+	}
+	return attrIn(s, "", within)
+}
+
+func attrIn(s *shape, at tree.Path, within bool) tree.Path {
+	for _, f := range s.fields {
+		if f.attr && !within {
+			return at.Key(f.name)
+		}
+		if below := attrIn(f.shape.leaf(), at.Key(f.name), false); below != "" {
+			return below
+		}
+	}
+	return ""
+}
+
+// Has reports whether a struct type has a field at a path. Of what may hold anything it has every one.
+func Has(t reflect.Type, path tree.Path) bool {
+	s, err := shapeOf(t)
+	if err != nil || path == "" {
+		return false
+	}
+	for _, step := range path.Steps() {
+		for s.form == formPointer {
+			s = s.elem
+		}
+		switch s.form {
+		case formAny:
+			return true
+		case formList, formMap:
+			s = s.elem
+		case formObject:
+			i, ok := s.byName[step.Key]
+			if !ok {
+				return false
+			}
+			s = s.fields[i].shape
+		default:
+			return false
+		}
+	}
+	return true
 }
 
 func forTable(s *shape) string {

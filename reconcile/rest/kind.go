@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 
@@ -42,6 +43,13 @@ type Object[P any] struct {
 	Document kind.Document
 }
 
+// Text is the text of a member of the document that is no prop, such as an address that the service gives; a dot leads into one that
+// is an object. It is "" where there is none.
+func (o Object[P]) Text(member string) string {
+	text, _ := o.Document.Get(member).(string)
+	return text
+}
+
 // Kind completes a kind whose objects are documents: with Props, Observe, Create, Compare, Delete and the Calls of API, each where it
 // is not given. What is left to say is Type, Doc, Attributes, Identity (the [Object.ID]), API.Source, how it is named, and
 // whatever else it can do. The calls have the names of Type: GetLamp, PutLamp (PostLamp and ListLamp with Named), PatchLamp and
@@ -54,7 +62,7 @@ func Kind[P, A any](where Documents, k kind.Kind[P, Object[P], A]) *kind.Kind[P,
 	if k.Props == nil {
 		k.Props = kind.TableOf[P]()
 	}
-	d := &documents[P, A]{Documents: where, noun: noun, kind: &k}
+	d := &documents[P, A]{Documents: where, noun: noun, kind: &k, finds: k.Observe == nil || k.Create == nil}
 	if k.Observe == nil {
 		k.Observe = d.observe
 	}
@@ -66,6 +74,9 @@ func Kind[P, A any](where Documents, k kind.Kind[P, Object[P], A]) *kind.Kind[P,
 	}
 	if k.Delete == nil {
 		k.Delete = d.delete
+	}
+	if k.Verify == nil {
+		k.Verify = d.verify
 	}
 	if k.API.Calls == nil {
 		for _, verb := range d.verbs() {
@@ -80,6 +91,29 @@ type documents[P, A any] struct {
 
 	noun string // of calls
 	kind *kind.Kind[P, Object[P], A]
+	// finds: objects are found, or created, by the functions of this package.
+	finds bool
+}
+
+// verify finds what the service could not be asked for by.
+func (d *documents[P, A]) verify() error {
+	for _, part := range d.Path {
+		if part == "" || strings.ContainsAny(part, "/?#{}") {
+			return fmt.Errorf(`Documents.Path has the part %q: want each part of the path by itself, such as {"v1", "lamps"}`, part)
+		}
+	}
+	if d.finds && d.kind.Named == nil && d.kind.Key == nil {
+		return fmt.Errorf("it has neither Named nor Key, and documents are created and found by a name: say how objects are named, or give Observe and Create")
+	}
+	for _, a := range d.kind.Props.Attributes() {
+		if d.Named != "" && a.Wire == d.Named {
+			return fmt.Errorf("%s: its wire name is that of Documents.Named, which is sent the name: leave the tag out", a.Path)
+		}
+	}
+	if d.Named == "" && d.Listed != "" {
+		return fmt.Errorf("Documents.Listed means nothing without Documents.Named: nothing is listed")
+	}
+	return nil
 }
 
 // verbs are those of the calls that are made.
@@ -122,7 +156,7 @@ func (d *documents[P, A]) observe(ctx context.Context, s kind.Site[P, A]) (Objec
 func (d *documents[P, A]) object(id string, body kind.Document) (Object[P], error) {
 	o := Object[P]{ID: id, Name: id, Document: body}
 	if d.Named != "" {
-		o.Name, _ = body.Get(d.Named).(string)
+		o.Name = o.Text(d.Named)
 	}
 	var err error
 	o.Have, err = d.kind.Props.Read(body)
@@ -253,6 +287,11 @@ func (d *documents[P, A]) delete(ctx context.Context, s kind.Site[P, A]) error {
 func (s *Service) Provider(kinds ...reconcile.Any) reconcile.Provider {
 	return reconcile.Provider{
 		Name: s.Name, Kinds: kinds,
-		Open: func(context.Context, any) (reconcile.Cloud, error) { return s, nil },
+		Open: func(context.Context, any) (reconcile.Cloud, error) {
+			if u, err := url.Parse(s.URL); err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+				return nil, fmt.Errorf("the URL of %s is %q: want one such as https://%s.example", s.Name, s.URL, s.Name)
+			}
+			return s, nil
+		},
 	}
 }

@@ -62,7 +62,7 @@ func TestDocumentsAreFoundByName(t *testing.T) {
 			}
 			continue
 		}
-		if err != nil || live.ID != want.id || live.Name != "front" || live.Have.Color != "red" || asked[1] != "/v1/doors/"+want.id {
+		if err != nil || live.ID != want.id || live.Name != "front" || live.Have.Color != "red" || live.Text("color") != "red" || live.Text("colour") != "" || asked[1] != "/v1/doors/"+want.id {
 			t.Errorf("%s: %+v %v, asked %v", listing, live, err, asked)
 		}
 	}
@@ -92,6 +92,47 @@ func TestCallsOfDocuments(t *testing.T) {
 	} {
 		if have := fmt.Sprint(doors(c.where).API.Calls); have != c.want {
 			t.Errorf("%+v: %s, want %s", c.where, have, c.want)
+		}
+	}
+}
+
+// TestWrongDocumentsAreRefused has what says nothing by which a service could be asked for an object.
+func TestWrongDocumentsAreRefused(t *testing.T) {
+	named := &kind.Named[doorProps, rest.Object[doorProps]]{
+		Rule: func(doorProps) kind.NameRule { return kind.NameRule{Max: 40, Marks: "-"} },
+	}
+	for want, wrong := range map[string]struct {
+		where rest.Documents
+		named *kind.Named[doorProps, rest.Object[doorProps]]
+	}{
+		"": {rest.Documents{Path: []string{"v1", "doors"}}, named},
+		`Documents.Path has the part "v1/doors": want each part of the path by itself, such as {"v1", "lamps"}`: {rest.Documents{Path: []string{"v1/doors"}}, named},
+		`Documents.Path has the part ""`:                                                             {rest.Documents{Path: []string{""}}, named},
+		"it has neither Named nor Key, and documents are created and found by a name":                {rest.Documents{}, nil},
+		"color: its wire name is that of Documents.Named, which is sent the name: leave the tag out": {rest.Documents{Named: "color"}, named},
+		"Documents.Listed means nothing without Documents.Named: nothing is listed":                  {rest.Documents{Listed: "doors"}, named},
+	} {
+		k := doors(wrong.where)
+		k.Doc, k.Named = "A door.", wrong.named
+		_, err := reconcile.NewCatalog((&rest.Service{Name: "house"}).Provider(k.Erase()))
+		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %s", err, want)
+		}
+	}
+	k := doors(rest.Documents{})
+	k.Doc = "A door."
+	k.Key = func(p doorProps) string { return p.Color }
+	if err := k.Validate(); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestAServiceHasAURL is about a URL that a variable did not hold: what is wrong is said before a call is made.
+func TestAServiceHasAURL(t *testing.T) {
+	for address, ok := range map[string]bool{"": false, "house.example": false, "localhost:80": false, "ftp://house.example": false, "https://house.example/v1": true} {
+		cloud, err := (&rest.Service{Name: "house", URL: address}).Provider().Open(t.Context(), nil)
+		if (err == nil) != ok || ok != (cloud != nil) || err != nil && !strings.Contains(err.Error(), "want one such as https://house.example") {
+			t.Errorf("%q: %v", address, err)
 		}
 	}
 }

@@ -116,7 +116,7 @@ func catalog(t testing.TB) *reconcile.Catalog {
 		acm.Service(), cloudfront.Service(), dynamodb.Service(), iam.Service(), kms.Service(), lambda.Service(), logs.Service(), route53.Service(),
 		s3.Service(), sqs.Service(), website.Service(),
 	), cloudflare.Provider(kv.Service(), workers.Service()), reconcile.Provider{
-		Name: "test", Settings: &settings{},
+		Name: "test", Settings: &settings{}, Open: local.Provider().Open,
 		Kinds: []reconcile.Any{reconciletest.Erase(queueKind()), reconciletest.Erase(tableKind())},
 	})
 	if err != nil {

@@ -186,7 +186,6 @@ const tagZone = "athanor:hosted-zone"
 var (
 	domainForm = props.Pattern(`^(\*\.)?([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])$`)
 	errNone    = fmt.Errorf("%w: no certificate has its owner tag", reconcile.ErrAbsent)
-	errTwo     = fmt.Errorf("%w: two certificates have the same owner tag", reconcile.ErrAmbiguous)
 	errNoProof = errors.New("ACM has not said yet which records prove the domains")
 	errInUse   = errors.New("it is in use")
 )
@@ -265,30 +264,15 @@ func observeCertificate(ctx context.Context, s site) (liveCertificate, error) {
 	if err != nil {
 		return liveCertificate{}, err
 	}
-	var best liveCertificate
-	var generation uint64
-	for _, arn := range arns {
-		if p, _ := arn.Parse(); p.Service != "acm" {
-			continue
-		}
-		live, err := readCertificate(ctx, s, arn, nil)
-		mark := adopt.MarkOf(live.tags)
-		switch {
-		case errors.Is(err, reconcile.ErrAbsent):
-		case err != nil:
-			return live, err
-		case mark.Stack != s.Owner.Stack || mark.Stage != s.Owner.Stage || mark.Address != s.Owner.Address:
-		case s.Nonce != "" && mark.Generation != s.Owner.Generation: // what it replaces
-		case best.attrs.ARN == "" || mark.Generation > generation:
-			best, generation = live, mark.Generation
-		case mark.Generation == generation:
-			return live, errTwo
-		}
+	arns = slices.DeleteFunc(arns, func(arn aws.ARN) bool { p, _ := arn.Parse(); return p.Service != "acm" })
+	ours, _, err := adopt.Find(s.Facts, arns, func(arn aws.ARN) (liveCertificate, error) { return readCertificate(ctx, s, arn, nil) },
+		func(live liveCertificate) (kind.OwnerTag, string) {
+			return adopt.MarkOf(live.tags), string(live.attrs.ARN)
+		})
+	if ours == nil {
+		return liveCertificate{}, cmp.Or(err, errNone)
 	}
-	if best.attrs.ARN == "" {
-		return best, errNone
-	}
-	return best, nil
+	return *ours, nil
 }
 
 // observeCertificates reads the tags of many certificates together, and the records of each zone at the same time. ACM has no call

@@ -325,22 +325,15 @@ func findOwned(ctx context.Context, client *sdk.Client, s apiSite) (string, erro
 	if err != nil {
 		return "", err
 	}
-	best, generation := "", uint64(0)
-	for _, api := range apis {
-		owner, id := adopt.MarkOf(api.Tags), sdkaws.ToString(api.ApiId)
-		switch {
-		case owner.Stack != s.Owner.Stack || owner.Stage != s.Owner.Stage || owner.Address != s.Owner.Address:
-		case s.Nonce != "" && owner.Generation != s.Owner.Generation:
-		case best == "" || owner.Generation > generation:
-			best, generation = id, owner.Generation
-		case owner.Generation == generation:
-			return "", fmt.Errorf("%w: the APIs %s and %s carry the same owner tag", reconcile.ErrAmbiguous, best, id)
-		}
-	}
-	if best == "" {
+	ours, _, err := adopt.Find(s.Facts, apis, func(api types.Api) (types.Api, error) { return api, nil },
+		func(api types.Api) (kind.OwnerTag, string) { return adopt.MarkOf(api.Tags), sdkaws.ToString(api.ApiId) })
+	switch {
+	case err != nil:
+		return "", err
+	case ours == nil:
 		return "", fmt.Errorf("%w: no API carries the owner tag", reconcile.ErrAbsent)
 	}
-	return best, nil
+	return *ours.ApiId, nil
 }
 
 func findNamed(ctx context.Context, client *sdk.Client, name string) (string, error) {

@@ -14,6 +14,7 @@ import (
 	"github.com/athanor-dev/athanor/providers/aws"
 	"github.com/athanor-dev/athanor/providers/aws/cloudcontrol/registry"
 	"github.com/athanor-dev/athanor/reconcile"
+	contract "github.com/athanor-dev/athanor/reconcile/kind"
 	"github.com/athanor-dev/athanor/reconcile/token"
 	"github.com/athanor-dev/athanor/reconcile/tree"
 )
@@ -47,23 +48,15 @@ func (k *kind) findMarked(ctx context.Context, client *sdk.Client, s site) (live
 	if err != nil {
 		return live{}, err
 	}
-	var best live
-	var generation uint64
-	for _, props := range seen {
-		mark := adopt.MarkOf(k.tagsOf(props))
-		switch {
-		case mark.Stack != s.Owner.Stack || mark.Stage != s.Owner.Stage || mark.Address != s.Owner.Address:
-		case s.Nonce != "" && mark.Generation != s.Owner.Generation:
-		case best.props == nil || mark.Generation > generation:
-			best, generation = live{props: props}, mark.Generation
-		case mark.Generation == generation:
-			return live{}, fmt.Errorf("%s: %w: %s and %s carry the same owner tag", k.Name, reconcile.ErrAmbiguous, k.identity(best.props), k.identity(props))
-		}
-	}
-	if best.props == nil {
+	ours, _, err := adopt.Find(s.Facts, seen, func(props object) (live, error) { return live{props: props}, nil },
+		func(l live) (contract.OwnerTag, string) { return adopt.MarkOf(k.tagsOf(l.props)), k.identity(l.props) })
+	switch {
+	case err != nil:
+		return live{}, fmt.Errorf("%s: %w", k.Name, err)
+	case ours == nil:
 		return live{}, errNone
 	}
-	return best, nil
+	return *ours, nil
 }
 
 func orAbsent(err error) error {

@@ -7,6 +7,7 @@
 package cloudfront
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"embed"
@@ -280,7 +281,6 @@ const tagInvalidated = "athanor:invalidated"
 
 var (
 	errNone       = fmt.Errorf("%w: no distribution has its owner tag", reconcile.ErrAbsent)
-	errTwo        = fmt.Errorf("%w: two distributions have the same owner tag", reconcile.ErrAmbiguous)
 	errDisabling  = errors.New("not all edge locations know yet that it is disabled")
 	errInCaches   = errors.New("content is still being removed from the caches")
 	errUnfinished = errors.New("it was created, and is not shown yet")
@@ -340,32 +340,19 @@ func observeDistribution(ctx context.Context, s site) (liveDistribution, error) 
 	if err != nil {
 		return liveDistribution{}, err
 	}
-	var best liveDistribution
-	var generation uint64
+	var ids []string
 	for _, arn := range arns {
 		p, _ := arn.Parse()
-		id, ok := strings.CutPrefix(p.Resource, "distribution/")
-		if !ok || p.Service != "cloudfront" {
-			continue
-		}
-		live, err := readDistribution(ctx, s, id)
-		mark := adopt.MarkOf(live.tags)
-		switch {
-		case errors.Is(err, reconcile.ErrAbsent):
-		case err != nil:
-			return live, err
-		case mark.Stack != s.Owner.Stack || mark.Stage != s.Owner.Stage || mark.Address != s.Owner.Address:
-		case s.Nonce != "" && mark.Generation != s.Owner.Generation: // what it replaces
-		case best.attrs.ID == "" || mark.Generation > generation:
-			best, generation = live, mark.Generation
-		case mark.Generation == generation:
-			return live, errTwo
+		if id, ok := strings.CutPrefix(p.Resource, "distribution/"); ok && p.Service == "cloudfront" {
+			ids = append(ids, id)
 		}
 	}
-	if best.attrs.ID == "" {
-		return best, errNone
+	ours, _, err := adopt.Find(s.Facts, ids, func(id string) (liveDistribution, error) { return readDistribution(ctx, s, id) },
+		func(live liveDistribution) (kind.OwnerTag, string) { return adopt.MarkOf(live.tags), live.attrs.ID })
+	if ours == nil {
+		return liveDistribution{}, cmp.Or(err, errNone)
 	}
-	return best, nil
+	return *ours, nil
 }
 
 func readDistribution(ctx context.Context, s site, id string) (live liveDistribution, err error) {

@@ -356,7 +356,6 @@ func poolOf(location kind.Location, id, name string) UserPool {
 
 var (
 	errNoPool    = fmt.Errorf("%w: no user pool has its owner tag or its name", reconcile.ErrAbsent)
-	errTwoPools  = fmt.Errorf("%w: two user pools have the same owner tag", reconcile.ErrAmbiguous)
 	errSameName  = fmt.Errorf("%w: several user pools have this name: give the id of one", reconcile.ErrAmbiguous)
 	errNoPoolKey = errors.New("a user pool is found by its id or its name, and there is neither")
 
@@ -489,28 +488,13 @@ func findPool(ctx context.Context, s poolSite) (livePool, error) {
 	if err != nil {
 		return livePool{}, err
 	}
-	var best livePool
-	var others []livePool
-	var generation uint64
-	for _, id := range ids {
-		live, err := readPool(ctx, s, id)
-		mark := adopt.MarkOf(live.tags)
-		switch {
-		case errors.Is(err, reconcile.ErrAbsent):
-		case err != nil:
-			return live, err
-		case s.Owner.IsZero() || mark.Stack != s.Owner.Stack || mark.Stage != s.Owner.Stage || mark.Address != s.Owner.Address:
-			others = append(others, live)
-		case s.Nonce != "" && mark.Generation != s.Owner.Generation:
-		case best.attrs.ID == "" || mark.Generation > generation:
-			best, generation = live, mark.Generation
-		case mark.Generation == generation:
-			return live, errTwoPools
-		}
-	}
+	ours, others, err := adopt.Find(s.Facts, ids, func(id string) (livePool, error) { return readPool(ctx, s, id) },
+		func(live livePool) (kind.OwnerTag, string) { return adopt.MarkOf(live.tags), live.attrs.ID })
 	switch {
-	case best.attrs.ID != "":
-		return best, nil
+	case err != nil:
+		return livePool{}, err
+	case ours != nil:
+		return *ours, nil
 	case len(others) == 1:
 		return others[0], nil
 	case len(others) > 1:

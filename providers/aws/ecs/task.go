@@ -188,7 +188,7 @@ func ownRevisions(ctx context.Context, cloud kind.Cloud, family string, owner ki
 		if err != nil {
 			return nil, err
 		}
-		if by := adopt.MarkOf(tags); by.Stack == owner.Stack && by.Stage == owner.Stage && by.Address == owner.Address {
+		if adopt.MarkOf(tags).SameResource(owner) {
 			own = append(own, revision{arn, task})
 		}
 	}

@@ -6,6 +6,7 @@
 package kms
 
 import (
+	"cmp"
 	"context"
 	"embed"
 	"errors"
@@ -202,10 +203,9 @@ const (
 )
 
 var (
-	aliasForm  = props.Pattern(`^alias/[a-zA-Z0-9/_-]{1,250}$`)
-	errNoKey   = fmt.Errorf("%w: no key has its owner tag or its first alias", reconcile.ErrAbsent)
-	errTaken   = errors.New("the alias leads to another key, which is not an earlier one of this resource")
-	errTwoKeys = fmt.Errorf("%w: two keys have the same owner tag", reconcile.ErrAmbiguous)
+	aliasForm = props.Pattern(`^alias/[a-zA-Z0-9/_-]{1,250}$`)
+	errNoKey  = fmt.Errorf("%w: no key has its owner tag or its first alias", reconcile.ErrAbsent)
+	errTaken  = errors.New("the alias leads to another key, which is not an earlier one of this resource")
 )
 
 // checkKey finds what KMS would refuse, beyond what the table says.
@@ -271,23 +271,7 @@ func unlessPending(live liveKey, err error) (liveKey, error) {
 // findKey looks for a key of the owner, since KMS assigns its identity, and else for one that the first alias leads to. While a
 // generation is being made, the others are what it replaces.
 func findKey(ctx context.Context, s site) (liveKey, error) {
-	var best liveKey
-	var generation uint64
-	consider := func(live liveKey, err error) error {
-		mark := adopt.MarkOf(live.tags)
-		isOurs := !mark.IsZero() && mark.Stack == s.Owner.Stack && mark.Stage == s.Owner.Stage && mark.Address == s.Owner.Address
-		switch {
-		case errors.Is(err, reconcile.ErrAbsent):
-		case err != nil:
-			return err
-		case isOurs && s.Nonce != "" && mark.Generation != s.Owner.Generation:
-		case best.attrs.ID == "" || isOurs && mark.Generation > generation:
-			best, generation = live, mark.Generation
-		case isOurs && mark.Generation == generation && best.attrs.ID != live.attrs.ID:
-			return errTwoKeys
-		}
-		return nil
-	}
+	var keys []string
 	if !s.Owner.IsZero() {
 		arns, err := aws.Marked(ctx, s.Cloud, s.Owner)
 		if err != nil {
@@ -295,21 +279,23 @@ func findKey(ctx context.Context, s site) (liveKey, error) {
 		}
 		for _, arn := range arns {
 			if p, _ := arn.Parse(); p.Service == "kms" && strings.HasPrefix(p.Resource, "key/") {
-				if err := consider(unlessPending(readKey(ctx, s, string(arn), liveKey{}))); err != nil {
-					return liveKey{}, err
-				}
+				keys = append(keys, string(arn))
 			}
 		}
 	}
-	if best.attrs.ID == "" && len(s.Want.Aliases) > 0 && !token.Has(s.Want.Aliases[0]) {
-		if err := consider(unlessPending(readKey(ctx, s, s.Want.Aliases[0], liveKey{}))); err != nil {
-			return liveKey{}, err
+	read := func(id string) (liveKey, error) { return unlessPending(readKey(ctx, s, id, liveKey{})) }
+	of := func(live liveKey) (kind.OwnerTag, string) { return adopt.MarkOf(live.tags), live.attrs.ID }
+	ours, _, err := adopt.Find(s.Facts, keys, read, of)
+	if err == nil && ours == nil && len(s.Want.Aliases) > 0 && !token.Has(s.Want.Aliases[0]) {
+		var others []liveKey
+		if ours, others, err = adopt.Find(s.Facts, s.Want.Aliases[:1], read, of); len(others) > 0 {
+			ours = &others[0]
 		}
 	}
-	if best.attrs.ID == "" {
-		return liveKey{}, errNoKey
+	if ours == nil {
+		return liveKey{}, cmp.Or(err, errNoKey)
 	}
-	return best, nil
+	return *ours, nil
 }
 
 // observeKeys reads the tags and the aliases of many keys together, and the rest of each that has the wanted ones. Others are left
@@ -614,7 +600,7 @@ func takeAlias(ctx context.Context, u kind.Update[liveKey], alias string) error 
 		return err
 	}
 	mark := adopt.MarkOf(tags)
-	if mark.IsZero() || mark.Stack != u.Owner.Stack || mark.Stage != u.Owner.Stage || mark.Address != u.Owner.Address {
+	if mark.IsZero() || !mark.SameResource(u.Owner) {
 		return reconcile.WithClass(fmt.Errorf("%s: %w: %s", alias, errTaken, leads.ID), reconcile.Invalid)
 	}
 	return call(ctx, u.Cloud, "UpdateAlias", kind.Document{"AliasName": alias, "TargetKeyId": u.Live.attrs.ID}, nil)

@@ -569,10 +569,7 @@ func findMapping(ctx context.Context, client *sdk.Client, s mappingSite) (liveMa
 		}
 	}
 	if len(found) > 1 {
-		found = slices.DeleteFunc(found, func(l liveMapping) bool {
-			m := adopt.MarkOf(l.tags)
-			return m.Stack != s.Owner.Stack || m.Stage != s.Owner.Stage || m.Address != s.Owner.Address
-		})
+		found = slices.DeleteFunc(found, func(l liveMapping) bool { return !adopt.MarkOf(l.tags).SameResource(s.Owner) })
 	}
 	if len(found) != 1 {
 		return liveMapping{}, fmt.Errorf("%w: several mappings of %s to %s", reconcile.ErrAmbiguous, want.Source, want.Function)

@@ -243,24 +243,13 @@ func findZone(ctx context.Context, client *sdk.Client, s zoneSite) (liveZone, er
 	if err != nil {
 		return liveZone{}, err
 	}
-	var ours, others []liveZone
-	for _, id := range ids {
-		live, err := zoneAt(ctx, client, s, id)
-		if errors.Is(err, reconcile.ErrAbsent) {
-			continue
-		}
-		if err != nil {
-			return liveZone{}, err
-		}
-		switch o := live.owner(); {
-		case o.IsZero() || o.Stack != s.Owner.Stack || o.Stage != s.Owner.Stage || o.Address != s.Owner.Address:
-			others = append(others, live)
-		case s.Nonce == "" || o.Generation == s.Owner.Generation:
-			ours = append(ours, live)
-		}
-	}
-	if len(ours) > 0 {
-		return slices.MaxFunc(ours, func(a, b liveZone) int { return int(a.owner().Generation) - int(b.owner().Generation) }), nil
+	ours, others, err := adopt.Find(s.Facts, ids, func(id string) (liveZone, error) { return zoneAt(ctx, client, s, id) },
+		func(l liveZone) (kind.OwnerTag, string) { return l.owner(), bare(*l.zone.Id) })
+	switch {
+	case err != nil:
+		return liveZone{}, err
+	case ours != nil:
+		return *ours, nil
 	}
 	same := slices.DeleteFunc(slices.Clone(others), func(l liveZone) bool { return !l.answers(s) })
 	if s.Owner.IsZero() && len(same) == 0 && len(s.Want.VPCs) == 0 {

@@ -514,8 +514,7 @@ func restored(ctx context.Context, s site, cause error) (Secret, error) {
 	case live.DeletedDate == nil:
 		return Secret{}, cause
 	}
-	owner := adopt.MarkOf(live.tags)
-	if owner.Stack != s.Owner.Stack || owner.Stage != s.Owner.Stage || owner.Address != s.Owner.Address {
+	if !adopt.MarkOf(live.tags).SameResource(s.Owner) {
 		return Secret{}, reconcile.WithHint(fmt.Errorf("%w: %w", errScheduled, cause),
 			"`aws secretsmanager restore-secret --secret-id %s` brings it back, and --adopt then takes it; `delete-secret --force-delete-without-recovery` frees the name", s.Name)
 	}

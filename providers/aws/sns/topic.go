@@ -150,11 +150,11 @@ type topicSite = kind.Site[TopicProps, Topic]
 func documentCodecs() []kind.Codec {
 	text := func(document any) (any, error) { return aws.DocumentText(document) }
 	return []kind.Codec{
-		aws.PolicyCodec(), {Name: "document", Write: text, Form: documentOf}, {Name: "delivery", Write: text, Form: deliveryOf},
+		{Name: "document", Write: text, Form: documentOf}, {Name: "delivery", Write: text, Form: deliveryOf},
 	}
 }
 
-var topicTable = kind.TableOf[TopicProps](documentCodecs()...)
+var topicTable = kind.TableOf[TopicProps](append(documentCodecs(), aws.PolicyCodec())...)
 
 var topicKind = &kind.Kind[TopicProps, liveTopic, Topic]{
 	Type: topicType,

@@ -118,7 +118,7 @@ func findRecord(ctx context.Context, s recordSite) (liveRecord, error) {
 		switch {
 		case err != nil:
 			return liveRecord{}, err
-		case sameObject(r.owner, s.Owner):
+		case !r.owner.IsZero() && r.owner.SameResource(s.Owner):
 			ours = append(ours, r)
 		case r.owner.Stack == s.Owner.Stack && r.owner.Stage == s.Owner.Stage:
 			// of another address of this stage, which declares several of one name
@@ -143,10 +143,6 @@ func findRecord(ctx context.Context, s recordSite) (liveRecord, error) {
 		}
 	}
 	return liveRecord{}, fmt.Errorf("%w: no record %s of type %s", reconcile.ErrAbsent, name, s.Want.Type)
-}
-
-func sameObject(have, want kind.OwnerTag) bool {
-	return have.Stack == want.Stack && have.Stage == want.Stage && have.Address == want.Address && !have.IsZero()
 }
 
 // says reports whether a record answers what is wanted.

@@ -202,29 +202,26 @@ func (k *kind) find(ctx context.Context, s site, at address, zone cloudflare.Zon
 // findOwned searches for the object that carries the owner tag. While one generation is being created, only that one
 // counts: the other is what it replaces.
 func (k *kind) findOwned(ctx context.Context, s site, at address, zone cloudflare.Zone) (live, error) {
-	var best live
+	var all []live
 	for have, err := range k.list(ctx, s.Cloud, at) {
 		if err != nil {
 			return live{}, absent(err)
 		}
-		l := k.seen(have, zone)
-		switch {
-		case !sameObject(l.owner, s.Owner), s.Nonce != "" && l.owner.Generation != s.Owner.Generation:
-		case best.props == nil || l.owner.Generation > best.owner.Generation:
-			best = l
-		case l.owner.Generation == best.owner.Generation:
-			return live{}, fmt.Errorf("%s: %w: %s and %s carry the same owner tag", k.Name, reconcile.ErrAmbiguous,
-				k.identity(best.props), k.identity(l.props))
-		}
+		all = append(all, k.seen(have, zone))
 	}
-	return k.read(ctx, s, at, best, zone)
+	ours, _, err := adopt.Find(s.Facts, all, func(l live) (live, error) { return l, nil },
+		func(l live) (contract.OwnerTag, string) { return l.owner, k.identity(l.props) })
+	switch {
+	case err != nil:
+		return live{}, fmt.Errorf("%s: %w", k.Name, err)
+	case ours == nil:
+		return live{}, fmt.Errorf("%w: nothing matches", reconcile.ErrAbsent)
+	}
+	return k.read(ctx, s, at, *ours, zone)
 }
 
 // read is a listed object as it is read alone: listings leave out some of its properties.
 func (k *kind) read(ctx context.Context, s site, at address, l live, zone cloudflare.Zone) (live, error) {
-	if l.props == nil {
-		return live{}, fmt.Errorf("%w: nothing matches", reconcile.ErrAbsent)
-	}
 	at.parts = maps.Clone(at.parts)
 	at.parts[k.ID] = textAt(l.props, k.ID)
 	have, err := k.get(ctx, s.Cloud, at)
@@ -245,7 +242,7 @@ func (k *kind) findNamed(ctx context.Context, s site, at address, zone cloudflar
 			return live{}, absent(err)
 		}
 		l := k.seen(have, zone)
-		if textAt(have, k.NameShown) == name && (s.Nonce == "" || !sameObject(l.owner, s.Owner)) {
+		if textAt(have, k.NameShown) == name && (s.Nonce == "" || l.owner.IsZero() || !l.owner.SameResource(s.Owner)) {
 			found = append(found, l)
 		}
 	}

@@ -28,8 +28,3 @@ func untagged(text string) (own, line string) {
 	}
 	return strings.TrimSpace(text), line
 }
-
-// sameObject reports whether an owner tag is of the resource, in any of its generations.
-func sameObject(have, want contract.OwnerTag) bool {
-	return have.Stack == want.Stack && have.Stage == want.Stage && have.Address == want.Address && !have.IsZero()
-}

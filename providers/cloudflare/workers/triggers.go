@@ -332,8 +332,7 @@ func ours(ctx context.Context, on kind.Update[liveWorker], what, by string) erro
 		return errors.Join(taken(what, by), err)
 	}
 	mark := adopt.MarkOf(ownerTags(settings.Tags))
-	mine := mark.Stack == on.Owner.Stack && mark.Stage == on.Owner.Stage && mark.Address == on.Owner.Address
-	if mark.IsZero() || !mine || mark.Generation >= on.Owner.Generation {
+	if mark.IsZero() || !mark.SameResource(on.Owner) || mark.Generation >= on.Owner.Generation {
 		return taken(what, by)
 	}
 	return nil
