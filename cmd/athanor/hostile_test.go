@@ -679,11 +679,11 @@ func (x *arena) run(h hostile, env ...string) hostileRun {
 	file := filepath.Join(x.TempDir(), "held")
 	cmd := exec.CommandContext(ctx, peaking(x.T), append([]string{file, "strace"}, args...)...)
 	cmd.Dir = x.project
-	cmd.Env = append([]string{
+	cmd.Env = append(goEnvironment(x.T), append([]string{
 		"PATH=" + os.Getenv("PATH"), "HOME=" + x.home, "USER=tester", "TERM=dumb", "TMPDIR=" + temporary, "PGPASSWORD=hunter2", "GITHUB_TOKEN=hunter2",
 		"AWS_ACCESS_KEY_ID=AKIDEXAMPLE", "AWS_SECRET_ACCESS_KEY=hunter2hunter2", "CLOUDFLARE_API_TOKEN=hunter2hunter2", "AWS_EC2_METADATA_DISABLED=true",
-		"GOCACHE=" + goVariable(x.T, "GOCACHE"), "GOMODCACHE=" + goVariable(x.T, "GOMODCACHE"), "CGO_ENABLED=" + goVariable(x.T, "CGO_ENABLED"), "GOTELEMETRY=off", "GOPROXY=http://" + x.canary.address,
-	}, env...)
+		"GOTELEMETRY=off", "GOPROXY=http://" + x.canary.address,
+	}, env...)...)
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out
 	if h.until != "" {
@@ -770,7 +770,7 @@ func isFolder(path string) bool {
 }
 
 var goEnv = sync.OnceValue(func() map[string]string {
-	names := []string{"GOCACHE", "GOMODCACHE", "GOROOT", "CGO_ENABLED"}
+	names := []string{"GOCACHE", "GOMODCACHE", "GOROOT"}
 	out, err := exec.Command("go", append([]string{"env"}, names...)...).Output()
 	if err != nil {
 		return nil
@@ -789,6 +789,18 @@ func goVariable(t *testing.T, name string) string {
 		t.Fatalf("go env %s is empty", name)
 	}
 	return v
+}
+
+var sharedGoEnv = sync.OnceValues(func() ([]string, error) { return proctest.GoEnv() })
+
+// goEnvironment is what a command needs that compiles Go.
+func goEnvironment(t *testing.T) []string {
+	t.Helper()
+	env, err := sharedGoEnv()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return slices.Clone(env)
 }
 
 // canaryServer notes what is sent to it, and answers as a database that asks for a password, or as a service that fails.
