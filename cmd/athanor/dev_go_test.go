@@ -106,7 +106,7 @@ func TestDevOfAGoProgram(t *testing.T) {
 		{"shop/text/embedded.txt", "embedded two", "shop/out/embedded.txt", "embedded two"},
 		{"shop/parts/more.go", "package parts\n\nfunc init() {}\n", "", ""},
 	} {
-		if !proctest.Played(n, 2) {
+		if !proctest.Played(n, 3) {
 			continue
 		}
 		w.save(tt.file, tt.text)

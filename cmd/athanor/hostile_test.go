@@ -467,6 +467,7 @@ func bomb() string {
 // TestHostile plans what nobody has allowed: every refusal comes at once, and before any connection. The same stacks, with
 // the permission, reach what they ask for, so that the traces are known to see it. Every third of them is planned, and each every night.
 func TestHostile(t *testing.T) {
+	t.Parallel()
 	if !isolated(t) {
 		return
 	}
@@ -894,6 +895,7 @@ func (c *canaryServer) count() int { return len(c.got()) }
 
 // TestRedirect: a service that is allowed sends the command on to a host that is not: nothing goes there.
 func TestRedirect(t *testing.T) {
+	t.Parallel()
 	if !isolated(t) {
 		return
 	}
@@ -928,6 +930,7 @@ const hostileLimit = 3 * time.Minute
 // TestExamplesReach: the examples, of which one alone asks for something, reach nothing but the clouds of the user's environment. Every sixth
 // is planned, and each every night.
 func TestExamplesReach(t *testing.T) {
+	t.Parallel()
 	if !isolated(t) {
 		return
 	}

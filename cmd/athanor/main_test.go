@@ -85,6 +85,7 @@ func ownProjects() {
 }
 
 func TestScripts(t *testing.T) {
+	t.Parallel()
 	runScripts(t, "testdata/script", testscript.Params{
 		UpdateScripts: *update, RequireExplicitExec: true, RequireUniqueNames: true,
 		Condition: func(name string) (bool, error) {
