@@ -164,7 +164,7 @@ func TestPages(t *testing.T) {
 			continue
 		}
 		if sampled := strings.Count(page, "/") > 1; sampled && !*update && !*frameworks {
-			if n++; !proctest.Played(n+1, 3) {
+			if n++; !proctest.Played(n+1, 2) {
 				continue
 			}
 		}
