@@ -38,7 +38,7 @@ func goProgram(t testing.TB, n int) (dir string, change func(timeout int)) {
 	write("go.mod", strings.Replace(string(mod), "module "+ours, "module example.com/dev", 1)+
 		"\nrequire "+ours+" v0.0.0\nreplace "+ours+" => "+root+"\n")
 	write("go.sum", string(sum))
-	t.Setenv("GOFLAGS", "-mod=mod")
+	t.Setenv("GOFLAGS", os.Getenv("GOFLAGS")+" -mod=mod")
 	t.Setenv("GOPROXY", "off")
 	change = func(timeout int) { write("main.go", program(n, timeout)) }
 	change(30)

@@ -22,6 +22,6 @@ fi
 
 # The stamp is written last, so that an interrupted run starts over.
 "$python" -m venv --clear "$venv"
-"$venv/bin/python" -m pip install --quiet --disable-pip-version-check --no-deps --requirement "$pins"
+"$venv/bin/python" -m pip install --quiet --disable-pip-version-check --no-compile --no-deps --requirement "$pins"
 "$venv/bin/moto_server" --help >/dev/null
 cp "$pins" "$stamp"

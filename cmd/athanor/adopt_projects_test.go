@@ -272,6 +272,7 @@ func makeNetwork(t *testing.T, modules bool) *madeNetwork {
 // TestAdoptNetwork takes over a VPC with ECS and RDS, of types of the registry: flat, and with its parts in modules and the
 // configuration next to the state. Each prop that is changed by hand is drift.
 func TestAdoptNetwork(t *testing.T) {
+	t.Parallel()
 	for name, modules := range map[string]bool{"flat": false, "modules": true} {
 		t.Run(name, func(t *testing.T) {
 			n := makeNetwork(t, modules)

@@ -128,6 +128,7 @@ func sensitive(attr string, r attributes) attributes {
 // TestAdoptSite takes over a static site behind a CDN that botocore has made: a bucket, its object, a distribution, a certificate and the records.
 // Each prop that botocore changes is drift.
 func TestAdoptSite(t *testing.T) {
+	t.Parallel()
 	server := awstest.StartMinistack(t)
 	made := makeSite(t, server)
 	w := newWorld(t, "")

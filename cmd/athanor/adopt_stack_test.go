@@ -136,6 +136,7 @@ func deployStack(t *testing.T, server *awstest.Server, name, template string, pa
 
 // TestAdoptStack takes over a project that the emulator's CloudFormation deployed.
 func TestAdoptStack(t *testing.T) {
+	t.Parallel()
 	server := awstest.Start(t)
 	w := newWorld(t, "")
 	if err := os.Remove(filepath.Join(w.dir, "athanor.yaml")); err != nil {

@@ -176,6 +176,7 @@ func contentsOf(t *testing.T, data []byte) (managed int, sensitive []string) {
 // TestAdoptProject takes over a serverless project that was made outside athanor. No provider wrote its state: the attributes are
 // those in the documentation of hashicorp/aws 5.
 func TestAdoptProject(t *testing.T) {
+	t.Parallel()
 	server := awstest.Start(t)
 	w := newWorld(t, "")
 	if err := os.Remove(filepath.Join(w.dir, "athanor.yaml")); err != nil {

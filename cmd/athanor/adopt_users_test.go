@@ -139,6 +139,7 @@ func (m madeUsers) state(t *testing.T) string {
 // TestAdoptUsers takes over an application with users that botocore has made: a function with its layer, alias and provisioned concurrency, a user
 // pool with its client, a key with its alias, a state machine and a schedule.
 func TestAdoptUsers(t *testing.T) {
+	t.Parallel()
 	server := awstest.StartMinistack(t)
 	w := newWorld(t, "")
 	if err := os.Remove(filepath.Join(w.dir, "athanor.yaml")); err != nil {

@@ -100,6 +100,7 @@ func (m *madeWorkers) upload(t *testing.T, code, date string, bindings ...any) {
 
 // TestAdoptWorkers takes over an app of Workers. Each prop that is changed by hand is drift.
 func TestAdoptWorkers(t *testing.T) {
+	t.Parallel()
 	server := cloudflaretest.Start(t)
 	w := newWorld(t, "")
 	if err := os.Remove(filepath.Join(w.dir, "athanor.yaml")); err != nil {

@@ -94,6 +94,7 @@ func (p *provider) signIn(w *world, service, who string) {
 
 // TestApproval: on a stage that demands it, CI deploys what a person has approved, and exactly that.
 func TestApproval(t *testing.T) {
+	t.Parallel()
 	p := newProvider(t)
 	rules, _ := json.Marshal(map[string]any{"issuers": []any{map[string]any{
 		"issuer": p.URL, "clientId": "athanor", "rules": []any{map[string]any{"claims": map[string]string{"sub": "u-*"}, "role": "admin", "on": "*/*"}},

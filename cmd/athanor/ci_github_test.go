@@ -554,6 +554,7 @@ func (j *ghJob) want(t *testing.T, ran, failed bool, log ...string) {
 
 // TestGitHubReviewed: a pull request is planned, its comment is updated in place, and its merge deploys what was reviewed.
 func TestGitHubReviewed(t *testing.T) {
+	t.Parallel()
 	g := newGitHub(t)
 	p := g.pull("acme", "change", g.branch("change", "one"))
 	jobs := g.planned(p)
@@ -594,6 +595,7 @@ func TestGitHubReviewed(t *testing.T) {
 
 // TestGitHubRefused: when the merged commit does more than was reviewed, nothing is deployed, and the difference is a comment.
 func TestGitHubRefused(t *testing.T) {
+	t.Parallel()
 	g := newGitHub(t)
 	p := g.pull("acme", "change", g.branch("change", "one"))
 	g.planned(p)
@@ -643,6 +645,7 @@ func artifactText(t *testing.T, data []byte, name string) string {
 // TestGitHubFork: a fork's pull request is planned without credentials, its file is shown as text on its own pull request,
 // and what it tries to write itself is refused.
 func TestGitHubFork(t *testing.T) {
+	t.Parallel()
 	g := newGitHub(t)
 	own := g.pull("acme", "change", g.branch("change", "one"))
 	p := g.pull("mallory", "change", g.branch("fork", "theirs"))
@@ -715,6 +718,7 @@ func TestGitHubFork(t *testing.T) {
 
 // TestGitHubToken: a comment needs a token that may write, and one of a fork may not.
 func TestGitHubToken(t *testing.T) {
+	t.Parallel()
 	g := newGitHub(t)
 	p := g.pull("acme", "change", g.branch("change", "one"))
 	g.tokens["read"] = map[string]string{"pull-requests": "read", "actions": "read"}
@@ -733,6 +737,7 @@ func TestGitHubToken(t *testing.T) {
 
 // TestGitHubStages: a pull request has a stage of its own, and drift and stages that are over are found on a schedule.
 func TestGitHubStages(t *testing.T) {
+	t.Parallel()
 	g := newGitHub(t)
 	g.athanor(0, "deploy", "--yes")
 	p := g.pull("acme", "change", g.branch("change", "one", "two"))

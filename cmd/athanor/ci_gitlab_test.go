@@ -345,6 +345,7 @@ func (g *gitlab) noted(m *glRequest, count int, want ...string) {
 // TestGitLab: a merge request is planned and has a stage, its note is updated in place, its merge deploys what was reviewed and
 // nothing else, and a schedule reports drift and deletes stages that are over.
 func TestGitLab(t *testing.T) {
+	t.Parallel()
 	g := newGitLab(t)
 	m := g.request(1, g.branch("change", "one"))
 	p := g.start("merge_request_event", m, "")

@@ -46,17 +46,11 @@ func newGoStack(t *testing.T) *world {
 	w.write("shop/parts/parts.go", "package parts\n\nconst Text = \"parts one\"\n")
 	w.write("shop/text/embedded.txt", "embedded one")
 	w.write("shop/main.go", goStack("main one", ""))
-	for _, name := range []string{"GOCACHE", "GOMODCACHE", "GOTOOLCHAIN"} {
-		value, err := limited(t, "go", "env", name).Output()
-		if err != nil {
-			t.Fatal(err)
-		}
-		w.env = append(w.env, name+"="+strings.TrimSpace(string(value)))
+	env, err := proctest.GoEnv("-mod=mod", "-ldflags=-w")
+	if err != nil {
+		t.Fatal(err)
 	}
-	if cgo := os.Getenv("ATHANOR_STACK_CGO"); cgo != "" { // a test binary under the race detector has cgo, and stacks need none
-		w.env = append(w.env, "CGO_ENABLED="+cgo)
-	}
-	w.env = append(w.env, "GOFLAGS=-mod=mod -ldflags=-w", "GOPROXY=off")
+	w.env = append(append(w.env, env...), "GOPROXY=off")
 	return w
 }
 
@@ -112,7 +106,7 @@ func TestDevOfAGoProgram(t *testing.T) {
 		{"shop/text/embedded.txt", "embedded two", "shop/out/embedded.txt", "embedded two"},
 		{"shop/parts/more.go", "package parts\n\nfunc init() {}\n", "", ""},
 	} {
-		if !proctest.Played(n, 2) {
+		if !proctest.Played(n, 3) {
 			continue
 		}
 		w.save(tt.file, tt.text)

@@ -69,6 +69,7 @@ func TestDevSoak(t *testing.T) {
 		soak = soaked{first: 100, all: 500, most: 1.1}
 	}
 	w := newSources(t)
+	w.env = append(w.env, "GOGC=") // as it ships
 	w.write("athanor.yaml", w.read("athanor.yaml")+strings.TrimPrefix(pages(40, "start"), "stack: pages\nresources:\n"))
 	s := w.devOf(built(t, false), "--look=50ms")
 	s.deployed(map[string]float64{"created": 43})

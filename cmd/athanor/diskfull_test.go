@@ -75,7 +75,7 @@ func TestDiskFull(t *testing.T) {
 	if *killMode != "full" {
 		chance := rand.New(rand.NewPCG(*killSeed, 3))
 		chance.Shuffle(len(points), func(a, b int) { points[a], points[b] = points[b], points[a] })
-		drawn := 3
+		drawn := 2
 		if proctest.Whole() {
 			drawn = 6
 		}

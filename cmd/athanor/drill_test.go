@@ -33,6 +33,7 @@ var stolen = regexp.MustCompile("(?s)## A laptop was stolen\n.*?```sh\n(.*?)```"
 // thief who has the laptop and everything that was stored until then opens nothing of what is stored afterwards, by
 // whichever way the laptop opened the stage.
 func TestDrill(t *testing.T) {
+	t.Parallel()
 	page, err := os.ReadFile("../../docs/secrets.md")
 	if err != nil {
 		t.Fatal(err)

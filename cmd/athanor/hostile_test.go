@@ -467,6 +467,7 @@ func bomb() string {
 // TestHostile plans what nobody has allowed: every refusal comes at once, and before any connection. The same stacks, with
 // the permission, reach what they ask for, so that the traces are known to see it. Every third of them is planned, and each every night.
 func TestHostile(t *testing.T) {
+	t.Parallel()
 	if !isolated(t) {
 		return
 	}
@@ -679,11 +680,11 @@ func (x *arena) run(h hostile, env ...string) hostileRun {
 	file := filepath.Join(x.TempDir(), "held")
 	cmd := exec.CommandContext(ctx, peaking(x.T), append([]string{file, "strace"}, args...)...)
 	cmd.Dir = x.project
-	cmd.Env = append([]string{
+	cmd.Env = append(goEnvironment(x.T), append([]string{
 		"PATH=" + os.Getenv("PATH"), "HOME=" + x.home, "USER=tester", "TERM=dumb", "TMPDIR=" + temporary, "PGPASSWORD=hunter2", "GITHUB_TOKEN=hunter2",
 		"AWS_ACCESS_KEY_ID=AKIDEXAMPLE", "AWS_SECRET_ACCESS_KEY=hunter2hunter2", "CLOUDFLARE_API_TOKEN=hunter2hunter2", "AWS_EC2_METADATA_DISABLED=true",
-		"GOCACHE=" + goVariable(x.T, "GOCACHE"), "GOMODCACHE=" + goVariable(x.T, "GOMODCACHE"), "CGO_ENABLED=" + goVariable(x.T, "CGO_ENABLED"), "GOTELEMETRY=off", "GOPROXY=http://" + x.canary.address,
-	}, env...)
+		"GOTELEMETRY=off", "GOPROXY=http://" + x.canary.address,
+	}, env...)...)
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out
 	if h.until != "" {
@@ -770,7 +771,7 @@ func isFolder(path string) bool {
 }
 
 var goEnv = sync.OnceValue(func() map[string]string {
-	names := []string{"GOCACHE", "GOMODCACHE", "GOROOT", "CGO_ENABLED"}
+	names := []string{"GOCACHE", "GOMODCACHE", "GOROOT"}
 	out, err := exec.Command("go", append([]string{"env"}, names...)...).Output()
 	if err != nil {
 		return nil
@@ -789,6 +790,18 @@ func goVariable(t *testing.T, name string) string {
 		t.Fatalf("go env %s is empty", name)
 	}
 	return v
+}
+
+var sharedGoEnv = sync.OnceValues(func() ([]string, error) { return proctest.GoEnv() })
+
+// goEnvironment is what a command needs that compiles Go.
+func goEnvironment(t *testing.T) []string {
+	t.Helper()
+	env, err := sharedGoEnv()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return slices.Clone(env)
 }
 
 // canaryServer notes what is sent to it, and answers as a database that asks for a password, or as a service that fails.
@@ -882,6 +895,7 @@ func (c *canaryServer) count() int { return len(c.got()) }
 
 // TestRedirect: a service that is allowed sends the command on to a host that is not: nothing goes there.
 func TestRedirect(t *testing.T) {
+	t.Parallel()
 	if !isolated(t) {
 		return
 	}
@@ -916,6 +930,7 @@ const hostileLimit = 3 * time.Minute
 // TestExamplesReach: the examples, of which one alone asks for something, reach nothing but the clouds of the user's environment. Every sixth
 // is planned, and each every night.
 func TestExamplesReach(t *testing.T) {
+	t.Parallel()
 	if !isolated(t) {
 		return
 	}

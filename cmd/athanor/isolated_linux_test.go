@@ -161,6 +161,7 @@ func (n *names) answer(query []byte) []byte {
 // role's credentials are handed out at the next. Nobody asks for a name before it is allowed; afterwards the command
 // talks to the first server alone.
 func TestNamesThatMove(t *testing.T) {
+	t.Parallel()
 	if !isolated(t) {
 		return
 	}
@@ -198,6 +199,7 @@ func TestNamesThatMove(t *testing.T) {
 // somebody at its first look-up and to this machine, or to where a role's credentials are handed out, at the next. Only the
 // first server is connected to, be it the stage's own store or one that a stack refers to.
 func TestDatabaseNamesThatMove(t *testing.T) {
+	t.Parallel()
 	if !isolated(t) {
 		return
 	}

@@ -113,7 +113,7 @@ func TestKillProgram(t *testing.T) {
 		t.Errorf("programs for their graph: %q (%v)", programs, err)
 	}
 	k.builtAlready()
-	killed, whos, stride := 0, []string{"program", "athanor"}, 5
+	killed, whos, stride := 0, []string{"program", "athanor"}, 7
 	if *killMode == "full" || proctest.Whole() {
 		stride = 1
 	}

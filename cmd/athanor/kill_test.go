@@ -59,7 +59,7 @@ func newLived(t *testing.T, binary string, cloud *awstest.Server) *lived {
 	if cloud != nil {
 		x.env = cloud.Environ()
 	}
-	x.env = append(x.env, "HOME="+home, "XDG_CONFIG_HOME="+filepath.Join(home, "config"), "TMPDIR="+t.TempDir(), "USER=tester", "ATHANOR_STAGE=test", "ATHANOR_STORE=", "NO_COLOR=1")
+	x.env = append(x.env, "HOME="+home, "XDG_CONFIG_HOME="+filepath.Join(home, "config"), "TMPDIR="+t.TempDir(), "USER=tester", "ATHANOR_STAGE=test", "ATHANOR_STORE=", "NO_COLOR=1", "GOGC="+garbage)
 	for _, dir := range []string{x.dir, home} {
 		if err := os.Mkdir(dir, 0o700); err != nil {
 			t.Fatal(err)

@@ -85,6 +85,7 @@ const (
 // No secret, in whatever form and wherever it came from, is in anything that is printed or kept, in a file, or every night in a database or
 // a bucket.
 func TestSecretsLeakNowhere(t *testing.T) {
+	t.Parallel()
 	t.Run("bolt", func(t *testing.T) {
 		leaksNowhere(t, account(), func(*world) {}, func() map[string]string { return nil })
 	})

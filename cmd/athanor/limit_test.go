@@ -113,7 +113,7 @@ func runScripts(t *testing.T, dir string, p testscript.Params) {
 		t.Fatalf("no scripts in %s: %v", dir, err)
 	}
 	for n, file := range files {
-		if !p.UpdateScripts && !proctest.Played(n, 2) {
+		if !p.UpdateScripts && !proctest.Played(n, 3) {
 			continue
 		}
 		t.Run(strings.TrimSuffix(filepath.Base(file), ".txtar"), func(t *testing.T) {

@@ -109,12 +109,11 @@ func (x *arena) plain(args ...string) (string, int) {
 
 // environment is that of a command: credentials and passwords that no stack may reach.
 func (x *arena) environment() []string {
-	return []string{
-		"PATH=" + os.Getenv("PATH"), "HOME=" + x.home, "USER=tester", "TERM=dumb", "TMPDIR=" + x.TempDir(), "PGPASSWORD=hunter2", "GITHUB_TOKEN=hunter2",
+	return append(goEnvironment(x.T),
+		"PATH="+os.Getenv("PATH"), "HOME="+x.home, "USER=tester", "TERM=dumb", "TMPDIR="+x.TempDir(), "PGPASSWORD=hunter2", "GITHUB_TOKEN=hunter2",
 		"AWS_ACCESS_KEY_ID=AKIDEXAMPLE", "AWS_SECRET_ACCESS_KEY=hunter2hunter2", "CLOUDFLARE_API_TOKEN=hunter2hunter2", "AWS_EC2_METADATA_DISABLED=true",
-		"AWS_ENDPOINT_URL=http://127.0.0.1:1", "CLOUDFLARE_API_BASE_URL=http://127.0.0.1:1", "AWS_REGION=eu-west-1",
-		"GOCACHE=" + goVariable(x.T, "GOCACHE"), "GOMODCACHE=" + goVariable(x.T, "GOMODCACHE"), "CGO_ENABLED=" + goVariable(x.T, "CGO_ENABLED"), "GOTELEMETRY=off", "GOPROXY=off",
-	}
+		"AWS_ENDPOINT_URL=http://127.0.0.1:1", "CLOUDFLARE_API_BASE_URL=http://127.0.0.1:1", "AWS_REGION=eu-west-1", "GOTELEMETRY=off", "GOPROXY=off",
+	)
 }
 
 // TestEndsWhenTold: what keeps a command busy for long keeps it from ending no longer than a moment.

@@ -31,7 +31,7 @@ func newWorld(t *testing.T, stack string) *world {
 	home := t.TempDir()
 	w.env = slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "ATHANOR_") }) // an empty stage is an error
 	w.env = append(w.env, "HOME="+home, "XDG_CONFIG_HOME="+filepath.Join(home, "config"), "USER=tester", "TERM=xterm",
-		"NO_COLOR=", "CLICOLOR_FORCE=", "PAGER=cat", "LC_ALL=C.UTF-8",
+		"NO_COLOR=", "CLICOLOR_FORCE=", "PAGER=cat", "LC_ALL=C.UTF-8", "GOGC="+garbage,
 		"DBUS_SESSION_BUS_ADDRESS=") // the keyring of the user who tests stays as it is
 	w.write("athanor.yaml", stack)
 	return w

@@ -160,6 +160,7 @@ func TestThroughAService(t *testing.T) {
 // TestServeWithTLS: a service with a certificate, two replicas on one database, a token from the environment that is sent
 // to the service of the environment alone, and tokens that an admin creates from far away.
 func TestServeWithTLS(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	cert, key := selfSigned(t, dir)
 	store := pgtest.Start(t).Schema(t)

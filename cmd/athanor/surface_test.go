@@ -101,6 +101,7 @@ func flagsIn(section string) []string {
 // Every command's help and every flag stay as they are: golden files hold both. A flag never changes its name, its
 // letter, its kind of value or its variable; the words of help may change, in a commit that says so.
 func TestHelp(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, "stack: none\n")
 	var texts, flags strings.Builder
 	var visit func(path []string)
@@ -264,6 +265,7 @@ var surfaceFiles = map[string]string{
 // Names of JSON never change. The golden file has, for each command line, its exit code and the paths of all that it
 // prints as JSON with what is there; lines of several types are told apart.
 func TestJSONNames(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, surfaceStack)
 	w.env = append(w.env, "ATHANOR_SECRET_SURFACE_KEY=some-secret")
 	var text strings.Builder

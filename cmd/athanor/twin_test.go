@@ -2,12 +2,13 @@ package main
 
 import (
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/athanor-dev/athanor/statestore/proctest"
 )
 
 var moduleLine = regexp.MustCompile(`(?m)^module (\S+)$`)
@@ -31,12 +32,11 @@ func module(ts *testscript.TestScript, _ bool, folders []string) {
 		ts.Check(os.WriteFile(filepath.Join(ts.MkAbs(folder), "go.mod"), []byte(text), 0o600))
 		ts.Check(os.WriteFile(filepath.Join(ts.MkAbs(folder), "go.sum"), sum, 0o600))
 	}
-	// With cgo, where there is a C compiler, all that uses the network would be compiled once more.
-	for _, name := range []string{"GOCACHE", "GOMODCACHE", "GOTOOLCHAIN", "CGO_ENABLED"} {
-		value, err := exec.Command("go", "env", name).Output()
-		ts.Check(err)
-		ts.Setenv(name, strings.TrimSpace(string(value)))
+	env, err := proctest.GoEnv("-mod=mod", "-ldflags=-w") // tables for debuggers take half of the time of linking
+	ts.Check(err)
+	for _, v := range env {
+		name, value, _ := strings.Cut(v, "=")
+		ts.Setenv(name, value)
 	}
-	ts.Setenv("GOFLAGS", "-mod=mod -ldflags=-w") // tables for debuggers take half of the time of linking
 	ts.Setenv("GOPROXY", "off")
 }

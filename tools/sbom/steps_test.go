@@ -27,12 +27,17 @@ func ciStep(t *testing.T, name, dir string, env ...string) (out string, passed b
 	}
 	cmd := exec.CommandContext(t.Context(), "bash", "-c", "set -euo pipefail\nwork=$WORK\n"+function+"\n"+name)
 	cmd.Dir = dir
-	cmd.Env = append(append(os.Environ(), "GOTOOLCHAIN=local", "GOFLAGS=-buildvcs=false", "GOWORK=off", "GOSUMDB=off", "WORK="+t.TempDir()), env...)
+	cmd.Env = append(append(os.Environ(), "GOTOOLCHAIN=local", goFlags("-buildvcs=false"), "GOWORK=off", "GOSUMDB=off", "WORK="+t.TempDir()), env...)
 	got, err := cmd.CombinedOutput()
 	if _, failed := err.(*exec.ExitError); err != nil && !failed {
 		t.Fatal(err)
 	}
 	return string(got), err == nil
+}
+
+// goFlags adds to the flags of the tests' own environment: with others of them all of Go would be compiled once more.
+func goFlags(more ...string) string {
+	return "GOFLAGS=" + strings.Join(append(strings.Fields(os.Getenv("GOFLAGS")), more...), " ")
 }
 
 // clone lays files out, beside the tools.
@@ -70,7 +75,7 @@ func write(t *testing.T, dir string, files map[string]string) {
 func build(t *testing.T, dir, out string, env ...string) (text string, passed bool) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "go", "build", "-buildvcs=false", "-o", out, ".")
-	cmd.Dir, cmd.Env = dir, append(append(os.Environ(), "GOWORK=off", "GOSUMDB=off", "GOFLAGS="), env...)
+	cmd.Dir, cmd.Env = dir, append(append(os.Environ(), "GOWORK=off", "GOSUMDB=off"), env...)
 	got, err := cmd.CombinedOutput()
 	return string(got), err == nil
 }
@@ -152,13 +157,13 @@ func TestMaterials(t *testing.T) {
 		t.Fatal(err)
 	}
 	own := t.TempDir()
-	env := []string{"GOMODCACHE=" + own, "GOPROXY=file://" + filepath.Join(strings.TrimSpace(string(cached)), "cache", "download"), "GOFLAGS=-modcacherw -mod=mod"}
+	env := []string{"GOMODCACHE=" + own, "GOPROXY=file://" + filepath.Join(strings.TrimSpace(string(cached)), "cache", "download"), goFlags("-modcacherw", "-mod=mod")}
 	dir, work := clone(t, files), t.TempDir()
 	if out, ok := build(t, dir, filepath.Join(work, "athanor"), env...); !ok {
 		t.Fatal(out)
 	}
 	// The tools have more modules than this folder holds: the bill is made with those of the machine.
-	write(t, dir, map[string]string{"go": "#!/bin/sh\n[ \"$1\" = -C ] && unset GOMODCACHE GOPROXY GOFLAGS\nexec " + goCommand(t) + " \"$@\"\n"})
+	write(t, dir, map[string]string{"go": "#!/bin/sh\n[ \"$1\" = -C ] && unset GOMODCACHE GOPROXY && export GOFLAGS='" + os.Getenv("GOFLAGS") + "'\nexec " + goCommand(t) + " \"$@\"\n"})
 	if err := os.Chmod(filepath.Join(dir, "go"), 0o700); err != nil {
 		t.Fatal(err)
 	}

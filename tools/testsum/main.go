@@ -57,7 +57,7 @@ const garbage = "GOGC"
 // the disk. Traces of panics do not need them.
 const unlinked = "-ldflags=-s -w"
 
-// atOnce are the flags that say how many packages are tested at once: three for two processors, since tests wait for servers and for programs
+// atOnce are the flags that say how many packages are tested at once: two for each processor, since tests wait for servers and for programs
 // of others. A -p of GOFLAGS counts, and one of the command line, which comes later.
 func atOnce(goflags string, processors int) []string {
 	for flag := range strings.FieldsSeq(goflags) {
@@ -65,7 +65,7 @@ func atOnce(goflags string, processors int) []string {
 			return nil
 		}
 	}
-	return []string{fmt.Sprintf("-p=%d", (processors*3+1)/2)}
+	return []string{fmt.Sprintf("-p=%d", processors*2)}
 }
 
 // run gives the exit code of go test, or 1 when it passed and something else is wrong.

@@ -67,7 +67,7 @@ func TestProgramIsLinkedOnce(t *testing.T) {
 	build("saved without a change", "one plain", false)
 	write("text.go", "package main\n\nconst text = \"two\"\n")
 	build("a source", "two plain", true)
-	t.Setenv("GOFLAGS", "-tags=special")
+	t.Setenv("GOFLAGS", os.Getenv("GOFLAGS")+" -tags=special")
 	build("the environment", "two special", true)
 	write("go.mod", "module example.com/stack\n\ngo 1.25\n")
 	build("go.mod", "two special", true)

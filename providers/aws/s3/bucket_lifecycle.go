@@ -115,7 +115,7 @@ func lifecycleCodecs() []kind.Codec {
 func combined(rule types.LifecycleRule) types.LifecycleRule {
 	f := rule.Filter
 	if f == nil {
-		f = &types.LifecycleRuleFilter{Prefix: rule.Prefix} //nolint:staticcheck // such rules still exist
+		f = &types.LifecycleRuleFilter{Prefix: rule.Prefix} // deprecated, and such rules still exist
 	}
 	and := f.And
 	if and == nil {
