@@ -324,3 +324,17 @@ func TestWhatHasNoOwnerTagAndIsInStateOfAnotherStage(t *testing.T) {
 		t.Errorf("%v %v", err, snap.Rows)
 	}
 }
+
+// TestDestroyOfAStageWithoutStateSparesOtherStages: what carries no owner tag, and is in the state of another stage, is not deleted by the
+// destroy of a stage whose state was lost, or which never was.
+func TestDestroyOfAStageWithoutStateSparesOtherStages(t *testing.T) {
+	b := newBench(t)
+	g := graph(kind("Same", res("a", m{"name": "page"})), kind("Same", res("own", m{"name": "own"})))
+	b.deploy(graph(g.Resources[0]))
+	b.world.things["own"] = &thing{Kind: "world.Same", Name: "own", Region: b.world.things["page"].Region}
+	g.Stage = "typo"
+	p, err := b.e.PlanDestroy(t.Context(), statestore.Stage{Stack: "shop", Name: "typo"}, g, b.opts)
+	if err != nil || actions(p) != "own:delete" || !strings.Contains(strings.Join(p.Warnings, " "), "a is in state as shop/test:a") {
+		t.Fatalf("%v, %s, %q", err, actions(p), p.Warnings)
+	}
+}

@@ -80,13 +80,13 @@ func (c *Classifier) classifyFound(n *Node) {
 			return
 		}
 	}
-	if begun == nil && n.unmarked() {
+	if begun == nil && n.Unmarked() {
 		c.claimedAbroad(n)
 	}
 }
 
-// unmarked reports a kind whose objects carry no owner tag, and are ours by their content or their parent.
-func (n *Declaration) unmarked() bool { return !n.Spec.Marked && (n.Spec.Same || n.Spec.ByParent) }
+// Unmarked reports a kind whose objects carry no owner tag, and are ours by their content or their parent.
+func (n *Declaration) Unmarked() bool { return !n.Spec.Marked && (n.Spec.Same || n.Spec.ByParent) }
 
 // noteStore says aloud that another record of this stage is at work.
 func (c *Classifier) noteStore(n *Node, answer adopt.Answer) {
@@ -167,7 +167,7 @@ func (c *Classifier) AsksAbroad(n *Node) bool {
 	begun := n.Entry.Candidate()
 	answer := adopt.Judge(c.Evidence(n, n.Job, *n.Look(), begun))
 	if answer.Verdict == adopt.Ours {
-		return begun == nil && n.unmarked()
+		return begun == nil && n.Unmarked()
 	}
 	return c.refusesForeign(n, answer) == nil
 }

@@ -243,7 +243,7 @@ func (w *Draft) document(ctx context.Context, p *plan.Plan, o outcome, digest fu
 	p.OutputChanges = w.Outputs().changes(ctx, p.Acts())
 	p.Summary.OutputsChanged = len(p.OutputChanges)
 	p.Warnings = slices.Concat(
-		plan.UnfollowedWarnings(w.Declared), w.discovered.retained(), plan.StoreWarnings(o.strangers),
+		plan.UnfollowedWarnings(w.Declared), w.discovered.retained(), w.Missed.warnings, plan.StoreWarnings(o.strangers),
 		plan.RenameHints(w.Leftover, w.Declared, w.declares(ctx)), plan.KeptWarnings(o.left), plan.IdleWarnings(w.Policy.PlanOptions, w.Declared, w.Leftover),
 	)
 	w.Planner.Warm.planned(p, w.Index)

@@ -128,6 +128,8 @@ type search struct {
 	// unsearched are the locations of both, by name.
 	unsearched map[string]Unsearched
 	found      map[string]*state.Entry
+	// spared are warnings of what is another stage's.
+	spared []string
 }
 
 // searchOf makes the graph of a search.
@@ -342,7 +344,7 @@ func (s *search) declared(ctx context.Context) {
 				s.failed[n.Address] = n.Err
 			case n.Spec.Recorded:
 				compute(ctx, n)
-			case !n.Look().Absent && adopt.Judge(s.w.Evidence(n, n.Job, *n.Look(), nil)).Verdict == adopt.Ours:
+			case !n.Look().Absent && adopt.Judge(s.w.Evidence(n, n.Job, *n.Look(), nil)).Verdict == adopt.Ours && !s.isAbroad(ctx, n):
 				n.Attrs = n.Look().Attrs
 				rec := Recovered(n, s.w.Nodes, s.w.FindsOwn())
 				rec.Needs = s.needs(n)
@@ -350,6 +352,24 @@ func (s *search) declared(ctx context.Context) {
 			}
 		}
 	}
+}
+
+// isAbroad reports whether another stage of the store has in state what was found and carries no owner tag: only where no state says
+// whose it is, it is ours by what it holds.
+func (s *search) isAbroad(ctx context.Context, n *plan.Node) bool {
+	if !n.Unmarked() {
+		return false
+	}
+	owners, err := s.w.abroad.owners(ctx)
+	if err != nil {
+		s.failed[n.Address] = err
+		return true
+	}
+	holder := owners[plan.SeenObject(n)]
+	if holder != "" {
+		s.spared = append(s.spared, n.Address+" is in state as "+holder+", and stays")
+	}
+	return holder != ""
 }
 
 // needs are the addresses of the entries that a found resource needs, by the program.
@@ -487,7 +507,7 @@ func (s *search) rest(ctx context.Context) {
 // missed returns what could not be looked for: a destroy that missed something is not complete. What was found by its owner tag
 // was not missed.
 func (s *search) missed() missed {
-	m := missed{searched: true}
+	m := missed{searched: true, warnings: s.spared}
 	for addr := range s.failed {
 		if s.on.Records[addr] != nil {
 			delete(s.failed, addr)

@@ -38,6 +38,8 @@ type missed struct {
 	Lines     []plan.Planned
 	locations []Unsearched // to be searched again
 	searched  bool
+	// warnings name what was found and is another stage's.
+	warnings []string
 }
 
 // Fact adds to the facts of a stage which locations are left to search.
