@@ -30,6 +30,7 @@ var unseen = map[string]string{
 	"a write while looking":                           "a kind would be wrong, which its own tests find",
 	"it cannot be moved to this kind":                 "said with the answer of the provider, which tells why",
 	"the dev session has ended":                       "said by a process of a session that is over",
+	"not ready":                                       "the call waits for its turn at the service once more",
 	"tracing a process needs Linux on amd64":          "of tests",
 	"the sealed bytes are not those that were sealed": "of states that a service keeps for other tools, which say it in their words",
 }
