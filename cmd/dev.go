@@ -3,6 +3,7 @@ package cmd
 import (
 	"context"
 	"errors"
+	"maps"
 	"os"
 	"path/filepath"
 	"time"
@@ -14,6 +15,7 @@ import (
 	"github.com/athanor-dev/athanor/cmd/render"
 	"github.com/athanor-dev/athanor/cmd/stackprogram"
 	"github.com/athanor-dev/athanor/engine"
+	"github.com/athanor-dev/athanor/providers/local"
 )
 
 // devName is the name of the command, and of its runs in the history.
@@ -192,6 +194,9 @@ func (d *dev) close() error {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(d.c.Context), endPatience)
 		defer cancel()
 		errs = append(errs, e.Dev.Close(ctx))
+		if snap, err := e.Store.Load(ctx, d.s.stage); err == nil && d.lock != nil {
+			errs = append(errs, local.SweepLogs(e.Dev.Dir, d.s.stage.Stack, d.s.stage.Name, maps.Keys(snap.Rows)))
+		}
 	}
 	return errors.Join(append(errs, d.lock.Release())...)
 }

@@ -311,6 +311,9 @@ outputs:`, 1)
 	count("in the last session", urlOf(s.deployed(nil)))
 	s.stop(0)
 	w.run(0, "destroy", "--yes", "--stage", "local-tester")
+	if logs, err := filepath.Glob(filepath.Join(w.dir, ".athanor", "dev", "rooms", "local-tester", "*")); err != nil || len(logs) > 0 {
+		t.Errorf("left are the logs %q (%v)", logs, err)
+	}
 	if w.has(".athanor/local") {
 		found, _ := limited(t, "find", filepath.Join(w.dir, ".athanor", "local")).CombinedOutput()
 		t.Errorf("destroy leaves: %s", found)
