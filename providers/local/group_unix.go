@@ -75,7 +75,7 @@ func sweepLocks() {
 				os.Remove(path) // the next run tries again
 			}
 		}
-		f.Close() //nolint:errcheck // nothing was written
+		f.Close()
 	}
 }
 
