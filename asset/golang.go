@@ -84,7 +84,14 @@ func (g Go) Build(ctx context.Context, work reconcile.Workspace, name string) (F
 	out := filepath.Join(cache, name)
 	var listed sync.WaitGroup
 	listed.Go(func() { list() })
-	err = InPlace(out, func(aside string) error { return g.compile(ctx, dir, target, aside) })
+	build := func() error {
+		return InPlace(out, func(aside string) error { return g.compile(ctx, dir, target, aside) })
+	}
+	if isWhole(out) {
+		err = build()
+	} else { // two go commands that run side by side compile what they have in common twice
+		err = work.First(fmt.Sprintf("go %s %q", g.Arch, g.Tags), build)
+	}
 	listed.Wait()
 	if err != nil {
 		return File{}, err

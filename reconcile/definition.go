@@ -4,6 +4,7 @@ import (
 	"context"
 	"io/fs"
 	"iter"
+	"sync"
 	"time"
 
 	"github.com/athanor-dev/athanor/reconcile/props"
@@ -287,6 +288,25 @@ type Workspace struct {
 	Cache string
 	// Told is called by Reads; nil where nobody wants to know.
 	Told func(path string)
+	// Turns has the turn of each name of [Workspace.First], for all that is prepared together; nil where nothing waits.
+	Turns *sync.Map
+}
+
+// First builds something. Of builds of one name, which have work in common, the first one goes alone, and the others after it.
+func (w Workspace) First(name string, build func() error) (err error) {
+	if w.Turns == nil {
+		return build()
+	}
+	turn, _ := w.Turns.LoadOrStore(name, new(sync.Once))
+	first := false
+	turn.(*sync.Once).Do(func() {
+		first = true
+		err = build()
+	})
+	if !first {
+		err = build()
+	}
+	return err
 }
 
 // Reads tells of a file that Prepare is about to read, or of a folder of which everything counts, with its absolute path.

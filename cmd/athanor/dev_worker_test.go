@@ -291,6 +291,15 @@ outputs: {url: "${NAME.url}"}
 	s.stop(0)
 	s = w.dev()
 	count("in the session after that", urlOf(s.deployed(nil)))
+	other := strings.Replace(called("front", "api"), "outputs:", `  api: {kind: cloudflare.Worker, props: {code: {bundle: index.js}, compatibilityDate: "2026-01-31", durableObjects: {Room: {}}, env: {ROOM: {durableObject: Room}}}}
+outputs:`, 1)
+	w.save("athanor.yaml", strings.Replace(other, ", options: {renamedFrom: [api]}", "", 1))
+	count("beside another one at its former address", urlOf(s.deployed(map[string]float64{"created": 1})))
+	s.stop(0)
+	s = w.dev()
+	count("beside that in the next session", urlOf(s.deployed(nil)))
+	w.save("athanor.yaml", called("front", "none"))
+	count("alone again", urlOf(s.deployed(map[string]float64{"deleted": 1})))
 	s.stop(0)
 	w.write("athanor.yaml", called("gate", "front"))
 	s = w.dev()
@@ -302,6 +311,9 @@ outputs: {url: "${NAME.url}"}
 	count("in the last session", urlOf(s.deployed(nil)))
 	s.stop(0)
 	w.run(0, "destroy", "--yes", "--stage", "local-tester")
+	if logs, err := filepath.Glob(filepath.Join(w.dir, ".athanor", "dev", "rooms", "local-tester", "*")); err != nil || len(logs) > 0 {
+		t.Errorf("left are the logs %q (%v)", logs, err)
+	}
 	if w.has(".athanor/local") {
 		found, _ := limited(t, "find", filepath.Join(w.dir, ".athanor", "local")).CombinedOutput()
 		t.Errorf("destroy leaves: %s", found)

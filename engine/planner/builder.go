@@ -14,6 +14,7 @@ type Builder struct {
 	sorted, declared []*plan.Node // all of them, upstreams first; those that can be prepared
 	dir, cache       string
 	warm             *Warm // keeps what was prepared; nil keeps nothing
+	turns            sync.Map
 }
 
 // awaitFiles notes the nodes that are prepared of files which something that comes before them may write.
@@ -104,7 +105,7 @@ func preparedProps(n *plan.Node) string { return digestOf(n.Spec.Type, n.Declare
 // PrepareOne prepares a node, and notes what it was made of. What the kind does not tell is where an asset lies, unless that
 // was built into the cache.
 func (b *Builder) PrepareOne(ctx context.Context, n *plan.Node, job *reconcile.Job) error {
-	space := reconcile.Workspace{Dir: b.dir, Cache: b.cache}
+	space := reconcile.Workspace{Dir: b.dir, Cache: b.cache, Turns: &b.turns}
 	if b.warm == nil {
 		return n.Kind.Prepare(ctx, job, space)
 	}

@@ -13,6 +13,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"syscall"
+	"time"
 )
 
 // commandGroup is the process group of one run of a command. Its keeper kills the group when this process ends, and holds the
@@ -52,7 +53,30 @@ func (g *commandGroup) leave() {
 // command starts.
 func commandLock(nonce string) string {
 	sum := sha256.Sum256([]byte("local.Command " + nonce))
-	return filepath.Join(os.TempDir(), "athanor-command-"+hex.EncodeToString(sum[:16])+".lock")
+	return filepath.Join(os.TempDir(), lockPrefix+hex.EncodeToString(sum[:16])+lockSuffix)
+}
+
+// lockPrefix and lockSuffix begin and end the names of the files of locks.
+const lockPrefix, lockSuffix = "athanor-command-", ".lock"
+
+// sweepLocks removes the files of a day ago whose lock nobody holds: those of runs that were killed, and never tried again.
+func sweepLocks() {
+	paths, _ := filepath.Glob(filepath.Join(os.TempDir(), lockPrefix+"*"+lockSuffix)) // the pattern is well formed
+	for _, path := range paths {
+		if info, err := os.Lstat(path); err != nil || time.Since(info.ModTime()) < 24*time.Hour {
+			continue
+		}
+		f, err := os.OpenFile(path, os.O_RDWR|syscall.O_NOFOLLOW, 0)
+		if err != nil {
+			continue // it is somebody else's
+		}
+		if syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) == nil {
+			if current, _ := isAt(f, path); current {
+				os.Remove(path) // the next run tries again
+			}
+		}
+		f.Close()
+	}
 }
 
 // lockCommand takes the lock, and waits for it as long as ctx lasts. Where there is none to take the command runs without: the
@@ -61,6 +85,7 @@ func lockCommand(ctx context.Context, nonce string) (*os.File, error) {
 	if nonce == "" {
 		return nil, nil
 	}
+	sweepLocks()
 	path := commandLock(nonce)
 	for {
 		f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR|syscall.O_NOFOLLOW, 0o600)

@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"iter"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -119,6 +120,29 @@ func (l *logFile) close() error {
 	err := l.file.Close()
 	l.file = nil
 	return err
+}
+
+// SweepLogs removes the logs of a stage that are of none of the addresses: their resources were renamed, or their state is lost. Where there
+// are notes beside a log, its process may run. No session of the stage may be at work.
+func SweepLogs(dir, stack, stage string, addresses iter.Seq[string]) error {
+	folder := filepath.Join(dir, stack, stage)
+	entries, err := os.ReadDir(folder)
+	if err != nil {
+		return nil //nolint:nilerr // there are none
+	}
+	known := map[string]bool{}
+	for address := range addresses {
+		known[fileName(address)] = true
+	}
+	var errs []error
+	for _, e := range entries {
+		name, isLog := strings.CutSuffix(strings.TrimSuffix(e.Name(), olderLog), ".log")
+		_, noted := os.Lstat(filepath.Join(folder, name+".json"))
+		if isLog && !known[name] && errors.Is(noted, os.ErrNotExist) {
+			errs = append(errs, os.Remove(filepath.Join(folder, e.Name())))
+		}
+	}
+	return errors.Join(errs...)
 }
 
 // notesPath is where the notes about the process of a log lie.

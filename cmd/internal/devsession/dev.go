@@ -6,6 +6,7 @@ package devsession
 import (
 	"context"
 	"errors"
+	"maps"
 	"os"
 	"path/filepath"
 	"time"
@@ -21,6 +22,7 @@ import (
 	"github.com/athanor-dev/athanor/cmd/render"
 	"github.com/athanor-dev/athanor/cmd/stackprogram"
 	"github.com/athanor-dev/athanor/engine"
+	"github.com/athanor-dev/athanor/providers/local"
 )
 
 // lookEvery is the time between two rounds that observe a few of the unchanged resources.
@@ -196,6 +198,9 @@ func (d *dev) close() error {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(d.c.Context), endPatience)
 		defer cancel()
 		errs = append(errs, e.Dev.Close(ctx))
+		if snap, err := e.Store.Load(ctx, d.s.stage); err == nil && d.lock != nil {
+			errs = append(errs, local.SweepLogs(e.Dev.Dir, d.s.stage.Stack, d.s.stage.Name, maps.Keys(snap.Rows)))
+		}
 	}
 	return errors.Join(append(errs, d.lock.Release())...)
 }

@@ -364,6 +364,8 @@ var (
 			"enabled": false, "config": object{"amount": nil, "duration": nil, "strategy": nil},
 		},
 	}
+	// listIn is the property that is sent, where an answer is the list in it.
+	listIn = map[string]string{"/zones/{}/snippets/snippet_rules": "rules"}
 	// heldIn is the property that what is sent is in, where an answer has it in an object.
 	heldIn = map[string]string{"/accounts/{}/ai-gateway/billing/spending-limit": "config"}
 	onAs   = map[string]object{
@@ -411,6 +413,9 @@ func (s *shelves) setting(c *catalog, op *operation, path string, r request) wir
 		body := given(r)
 		if _, isList := r.body["body"].([]any); isList {
 			body = object{"items": r.body["body"]}
+		}
+		if name := listIn[shape]; name != "" {
+			body = object{"items": body[name]}
 		}
 		if name := heldIn[shape]; name != "" {
 			body = object{name: body}

@@ -98,10 +98,21 @@ var amendments = map[string]func(schema map[string]any){
 	"hyperdrive.ListConfigs answer": func(schema map[string]any) {
 		schema["properties"].(map[string]any)["result_info"] = map[string]any{"type": "object"}
 	},
+	// Nothing is described. Cloudflare's own client read a list of rules (RuleService of snippets/rule.go in cloudflare-go 2.0).
+	"snippets.GetRule answer":   snippetRules,
+	"snippets.ListRules answer": snippetRules,
+	"snippets.PutRule answer":   snippetRules,
 	// The listing tells of its pages, as wrangler and result_info of all other listings expect.
 	"queues.ListQueues answer": func(schema map[string]any) {
 		schema["properties"].(map[string]any)["result_info"] = map[string]any{"type": "object"}
 	},
+}
+
+func snippetRules(schema map[string]any) {
+	text := map[string]any{"type": "string"}
+	schema["type"], schema["items"] = "array", map[string]any{"type": "object", "required": []any{"id", "snippet_name", "expression", "enabled", "last_updated"}, "properties": map[string]any{
+		"id": text, "snippet_name": text, "expression": text, "description": text, "enabled": map[string]any{"type": "boolean"}, "last_updated": text,
+	}}
 }
 
 // numbered lets numbers be numbers: the generator of the descriptions writes a choice of numbers, such as the status of a

@@ -200,6 +200,12 @@ func (c calls) within(at address, have object) object {
 			have[name] = part
 		}
 	}
+	if list, alone := have[schema.Items]; alone && len(c.Root.Properties) == 1 { // the list in the only property that is given
+		for name := range c.Root.Properties {
+			delete(have, schema.Items)
+			have[name] = list
+		}
+	}
 	for name, n := range c.Root.Properties { // some are described as text and shown so, and given as true and false
 		if text := have[name]; n.Types == "b" && (text == "true" || text == "false") {
 			have[name] = text == "true"

@@ -41,24 +41,33 @@ func (s Store) Remove(dev *reconcile.Dev, dir string, m reconcile.Mark, id strin
 	return errors.Join(append(errs, tidied(dev, data))...)
 }
 
-// RemoveObjects deletes what the Durable Objects of a Worker hold.
+// RemoveObjects deletes what the Durable Objects of a Worker hold, and that its port is kept.
 func RemoveObjects(dev *reconcile.Dev, dir string, m reconcile.Mark, worker string) error {
 	data, ok := dataOf(dev, dir, m)
 	if !ok {
 		return nil
 	}
-	classes, err := os.ReadDir(filepath.Join(data, objects))
-	if err != nil && !errors.Is(err, os.ErrNotExist) {
-		return err
+	if ports := portsIn(data); ports[worker] != 0 {
+		delete(ports, worker)
+		writePorts(data, ports)
 	}
 	var errs []error
+	for _, folder := range objectsOf(data, worker) {
+		errs = append(errs, os.RemoveAll(folder))
+	}
+	return errors.Join(append(errs, tidied(dev, data))...)
+}
+
+// objectsOf returns the folders of what the Durable Objects of a Worker hold, one for each class.
+func objectsOf(data, worker string) (folders []string) {
+	classes, _ := os.ReadDir(filepath.Join(data, objects)) // none where it is not there
 	for _, class := range classes {
 		// A class is an identifier, which has no hyphen; the name of a Worker may have some.
 		if end := strings.LastIndex(class.Name(), "-"); end > 0 && class.Name()[:end] == worker {
-			errs = append(errs, os.RemoveAll(filepath.Join(data, objects, class.Name())))
+			folders = append(folders, filepath.Join(data, objects, class.Name()))
 		}
 	}
-	return errors.Join(append(errs, tidied(dev, data))...)
+	return folders
 }
 
 // RemoveInstances deletes what the instances of a Workflow have kept.

@@ -237,7 +237,7 @@ func (s *Session) set(ctx context.Context, server *miniflare.Server, w Worker) (
 		}
 		return 1
 	})
-	known := s.ports()
+	known := portsIn(s.data)
 	w.Port = known[w.Name]
 	both := maps.Clone(s.workers)
 	both[w.Name+" "] = w // beside the version before: it prints before it runs
@@ -253,23 +253,32 @@ func (s *Session) set(ctx context.Context, server *miniflare.Server, w Worker) (
 
 // NameOf returns the name of a new Worker that the author gave none. A Worker ends with its session, so that each session creates it as a
 // further generation: it takes the name that it had earlier, under which its port and the data of its objects are kept, also where its
-// resource was renamed. Where that one still runs, as in a replacement, the new one has a name of its own.
+// resource was renamed. Where that one still runs, as in a replacement, the new one has a name of its own: one under which nothing runs or is
+// kept, as of the Worker that was renamed from its address.
 func (s *Session) NameOf(m reconcile.Mark, earlier string) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if _, runs := s.workers[earlier]; earlier == "" || runs {
-		return Name(m)
+	if _, runs := s.workers[earlier]; earlier != "" && !runs {
+		return earlier
 	}
-	return earlier
+	ports := portsIn(s.data)
+	for {
+		name := Name(m)
+		_, runs := s.workers[name]
+		if _, kept := ports[name]; !runs && !kept && len(objectsOf(s.data, name)) == 0 {
+			return name
+		}
+		m.Generation += 1 << 32 // which none has
+	}
 }
 
 // Ports is the file that has the ports of the Workers, by name, for sessions to come. It lies beside what they keep.
 const Ports = "ports.json"
 
-// ports are those of the sessions before; none where that cannot be read: a Worker then answers elsewhere.
-func (s *Session) ports() map[string]int {
+// portsIn are those of the sessions before; none where that cannot be read: a Worker then answers elsewhere.
+func portsIn(data string) map[string]int {
 	known := map[string]int{}
-	text, err := os.ReadFile(filepath.Join(s.data, Ports))
+	text, err := os.ReadFile(filepath.Join(data, Ports))
 	if err != nil || json.Unmarshal(text, &known) != nil {
 		return map[string]int{}
 	}
@@ -287,8 +296,12 @@ func (s *Session) keepPort(known map[string]int, w Worker) {
 		return
 	}
 	known[w.Name] = port
+	writePorts(s.data, known)
+}
+
+func writePorts(data string, known map[string]int) {
 	if text, err := json.Marshal(known); err == nil {
-		_ = os.WriteFile(filepath.Join(s.data, Ports), text, 0o600)
+		_ = os.WriteFile(filepath.Join(data, Ports), text, 0o600)
 	}
 }
 
