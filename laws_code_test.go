@@ -254,3 +254,121 @@ func errorText(e ast.Expr) bool {
 	sel, ok := call.Fun.(*ast.SelectorExpr)
 	return ok && sel.Sel.Name == "Error"
 }
+
+// clockLaw: a test is not held to how fast the machine is. Outside of bench, how long something took may be bounded from above within
+// synctest alone, whose time passes for those who wait for it. A function is within where it calls synctest.Test, or one that does, or
+// is called by one.
+func clockLaw(tree []source) []breach {
+	var out []breach
+	dirs := map[string][]source{}
+	for _, s := range tree {
+		if first, _, _ := strings.Cut(s.path, "/"); s.test() && first != "bench" {
+			dirs[s.dir()] = append(dirs[s.dir()], s)
+		}
+	}
+	for _, files := range dirs {
+		within := bubbled(files)
+		for _, s := range files {
+			for _, decl := range s.ast.Decls {
+				f, ok := decl.(*ast.FuncDecl)
+				if !ok || f.Body == nil || within[f.Name.Name] {
+					continue
+				}
+				for _, n := range boundsOnTime(s, f) {
+					out = append(out, breach{s.path + ":clock", fmt.Sprintf("%s: %s fails on a slow machine: let time pass in synctest.Test", s.at(n), f.Name.Name)})
+				}
+			}
+		}
+	}
+	slices.SortFunc(out, func(a, b breach) int { return strings.Compare(a.text, b.text) })
+	return out
+}
+
+// bubbled are the names of the functions of a package's tests that run within synctest.
+func bubbled(files []source) map[string]bool {
+	calls, within := map[string]map[string]bool{}, map[string]bool{}
+	for _, s := range files {
+		for _, decl := range s.ast.Decls {
+			f, ok := decl.(*ast.FuncDecl)
+			if !ok || f.Body == nil {
+				continue
+			}
+			named := map[string]bool{}
+			ast.Inspect(f.Body, func(n ast.Node) bool {
+				switch n := n.(type) {
+				case *ast.SelectorExpr:
+					named[n.Sel.Name] = true
+					if s.named(n.X) == "testing/synctest" {
+						within[f.Name.Name] = true
+					}
+				case *ast.Ident:
+					named[n.Name] = true
+				}
+				return true
+			})
+			calls[f.Name.Name] = named
+		}
+	}
+	spread := func(of func(caller, called string) (from, to string)) {
+		for grown := true; grown; {
+			grown = false
+			for caller, named := range calls {
+				for called := range calls {
+					if from, to := of(caller, called); named[called] && within[from] && !within[to] {
+						within[to], grown = true, true
+					}
+				}
+			}
+		}
+	}
+	spread(func(caller, called string) (string, string) { return called, caller }) // it hands a function over
+	spread(func(caller, called string) (string, string) { return caller, called })
+	return within
+}
+
+// boundsOnTime are the comparisons of a function that hold where something was fast enough.
+func boundsOnTime(s source, f *ast.FuncDecl) []ast.Node {
+	since := func(e ast.Expr) bool {
+		call, ok := e.(*ast.CallExpr)
+		if !ok {
+			return false
+		}
+		sel, ok := call.Fun.(*ast.SelectorExpr)
+		return ok && sel.Sel.Name == "Since" && s.named(sel.X) == "time"
+	}
+	took := map[string]bool{}
+	ast.Inspect(f.Body, func(n ast.Node) bool {
+		if a, ok := n.(*ast.AssignStmt); ok && len(a.Lhs) == len(a.Rhs) {
+			for i, e := range a.Rhs {
+				if id, named := a.Lhs[i].(*ast.Ident); named && since(e) {
+					took[id.Name] = true
+				}
+			}
+		}
+		return true
+	})
+	var out []ast.Node
+	ast.Inspect(f.Body, func(n ast.Node) bool {
+		b, ok := n.(*ast.BinaryExpr)
+		if !ok {
+			return true
+		}
+		passed := func(e ast.Expr) bool {
+			id, named := e.(*ast.Ident)
+			return since(e) || named && took[id.Name]
+		}
+		switch b.Op {
+		case token.GTR, token.GEQ, token.EQL, token.NEQ:
+			ok = passed(b.X)
+		case token.LSS, token.LEQ:
+			ok = passed(b.Y)
+		default:
+			ok = false
+		}
+		if ok {
+			out = append(out, b)
+		}
+		return true
+	})
+	return out
+}

@@ -287,6 +287,46 @@ func TestX(t *testing.T) {
 	expect(t, reportLaw(read(t, "engine/a.go", bad)))
 }
 
+func TestClockLaw(t *testing.T) {
+	const begin = `package a
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+)
+`
+	const fast = `func TestFast(t *testing.T) {
+	since := time.Now()
+	if took := time.Since(since); took < time.Second || took > time.Minute {
+		t.Error(took)
+	}
+	if time.Second <= time.Since(since) {
+		t.Error("slow")
+	}
+}
+`
+	const least = `func TestLeast(t *testing.T) {
+	since := time.Now()
+	if took := time.Since(since); took < time.Second {
+		t.Error(took)
+	}
+}
+`
+	const within = `func in(t *testing.T, do func()) { synctest.Test(t, func(t *testing.T) { do() }) }
+func spent() bool { return time.Since(time.Time{}) > 0 }
+func TestIn(t *testing.T) {
+	in(t, func() {
+		if spent() || time.Since(time.Time{}) != time.Second {
+			t.Error()
+		}
+	})
+}
+`
+	expect(t, clockLaw(read(t, "engine/a_test.go", begin+fast)), "a_test.go:12: TestFast", "a_test.go:9: TestFast")
+	expect(t, clockLaw(read(t, "engine/a_test.go", begin+fast+within)), "a_test.go:12: TestFast", "a_test.go:9: TestFast")
+	expect(t, clockLaw(read(t, "engine/a_test.go", begin+least+within, "bench/a_test.go", begin+fast, "engine/a.go", begin+fast)))
+}
+
 func TestReadTreeSkipsWhatGoSkips(t *testing.T) {
 	const a = "package a\n"
 	tree := read(t, "a.go", a, "x/testdata/a.go", "no Go at all", ".venv/a.go", a, "_old/a.go", a, "x/_a.go", a, "tools/x/a.go", a)

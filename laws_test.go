@@ -37,6 +37,9 @@ var exceptions = map[string]string{
 	"providers/local/process_child.go:waits":       "a supervised process restarts between runs, and ends within its own grace",
 	"providers/cloudflare/miniflare/gate.go:waits": "requests of a local server end before it changes, within two seconds",
 
+	"cmd/athanor/terraform_cut_test.go:clock": "it gives up on a process that does not end",
+	"cmd/athanor/tofu_cut_test.go:clock":      "it gives up on a process that does not end",
+
 	"providers/aws/awstest.running":       "one emulator for each test binary; nothing but the process can own it",
 	"providers/aws/awstest.secondRunning": "the same of the second emulator",
 	"statestore/postgres/pgtest.running":  "one server for each test binary; nothing but the process can own it",
@@ -58,6 +61,7 @@ var laws = []struct {
 	{"the largest types do not grow", func(tree []source) []breach { return sizeLaw(tree, largest) }},
 	{"errors are never told apart by text", errorTextLaw},
 	{"a test waits for what reports to it", reportLaw},
+	{"a test is held to no clock of the machine", clockLaw},
 	{"messages are in the words of the field", wordLaw},
 	{"comments and names of tests are in the words of the field", commentLaw},
 }

@@ -258,7 +258,10 @@ func makeNetwork(t *testing.T, modules bool) *madeNetwork {
 			"ingress": []any{block(5432, 5432, "tcp", "10.0.0.0/16", "from the VPC")}, "egress": []any{block(0, 0, "-1", "0.0.0.0/0", "")},
 			"tags": attributes{"Name": "db"}, "tags_all": attributes{"Name": "db"},
 		}, at(net, "aws_vpc.main")),
-		stateResource(app, "aws_ecs_cluster.shop", attributes{"id": arn("ecs", "cluster/"+cluster), "arn": arn("ecs", "cluster/"+cluster), "name": "shop", "setting": []any{attributes{"name": "containerInsights", "value": "enabled"}}}),
+		stateResource(app, "aws_ecs_cluster.shop", attributes{ // its capacity providers keep it of the registry
+			"id": arn("ecs", "cluster/"+cluster), "arn": arn("ecs", "cluster/"+cluster), "name": "shop", "setting": []any{attributes{"name": "containerInsights", "value": "enabled"}},
+			"capacity_providers": []any{"FARGATE"},
+		}),
 		stateResource(app, "aws_db_subnet_group.shop", attributes{"id": "shop", "name": "shop", "arn": arn("rds", "subgrp:shop"), "description": "where the database is", "subnet_ids": ids, "vpc_id": vpc}, at(net, "aws_subnet.private")),
 		stateResource(app, "aws_db_instance.db", attributes{
 			"id": "db-ABCDEFGHIJKL", "identifier": "shop", "arn": arn("rds", "db:shop"), "instance_class": "db.t4g.micro", "engine": "postgres", "engine_version": "16.4", "allocated_storage": 20, "username": "app",

@@ -164,6 +164,8 @@ Resources:
     Type: AWS::CertificateManager::Certificate
     Properties: {DomainName: shop.example, SubjectAlternativeNames: [www.shop.example], ValidationMethod: DNS, DomainValidationOptions: [{DomainName: shop.example, HostedZoneId: !Ref Zone}], Tags: [{Key: team, Value: a}]}
   Mail: {Type: AWS::CertificateManager::Certificate, Properties: {DomainName: mail.shop.example}}
+  Tasks: {Type: AWS::ECS::Cluster, Properties: {ClusterSettings: [{Name: containerInsights, Value: enabled}]}}
+  Spot: {Type: AWS::ECS::Cluster, Properties: {CapacityProviders: [FARGATE_SPOT]}}
   Site: {Type: AWS::S3::Bucket}
   Control: {Type: AWS::CloudFront::OriginAccessControl, Properties: {OriginAccessControlConfig: {Name: site, OriginAccessControlOriginType: s3, SigningBehavior: always, SigningProtocol: sigv4}}}
   Cdn:
@@ -187,13 +189,14 @@ Resources:
   Record: {Type: AWS::Route53::RecordSet, Properties: {HostedZoneId: !Ref Zone, Name: shop.example, Type: A, AliasTarget: {HostedZoneId: Z2FDTNDATAQYW2, DNSName: !GetAtt Cdn.DomainName}}}
 Outputs:
   Domain: {Value: !GetAtt Cdn.DomainName}
-`, nil, "Key=1234abcd-12ab-34cd-56ef-000000000001", "Alias=alias/shop", "Other=alias/other", "Zone=Z0123456789ABC", "Cert=arn:aws:acm:us-east-1:123456789012:certificate/c-1",
+  Cluster: {Value: !GetAtt Tasks.Arn}
+`, nil, "Tasks=tasks-1", "Spot=spot-1", "Key=1234abcd-12ab-34cd-56ef-000000000001", "Alias=alias/shop", "Other=alias/other", "Zone=Z0123456789ABC", "Cert=arn:aws:acm:us-east-1:123456789012:certificate/c-1",
 		"Mail=arn:aws:acm:us-east-1:123456789012:certificate/c-2", "Site=site-1", "Control=E327GJI25M56DG", "Cdn=E2QWRUHAPOMQZL", "Walled=E2QWRUHAPOMQZM", "Record=shop.example")).Stack(nil))
 	for _, want := range []string{
 		"kind: aws.kms.Key", "- alias/shop", "rotationPeriod: 90d", "deletionWindow: 7d", "adopt: arn:aws:kms:eu-north-1:123456789012:key/1234abcd-12ab-34cd-56ef-000000000001",
 		"kind: AWS::KMS::Alias", "AliasName: alias/other", "kind: aws.acm.Certificate", "hostedZoneId: ${Zone.id}", "- www.shop.example", "kind: AWS::CertificateManager::Certificate",
 		"kind: aws.cloudfront.OriginAccessControl", "kind: aws.cloudfront.Distribution", "certificate: ${Cert.arn}", "accessControl: ${Control.id}", "domain: ${Site.regionalDomainName}",
-		"status: 200", "cacheFor: 30s", "ipv6: false", "team: a", "kind: AWS::CloudFront::Distribution", "WebACLId: arn:aws:wafv2", "dnsName: ${Cdn.domainName}",
+		"status: 200", "cacheFor: 30s", "ipv6: false", "team: a", "kind: aws.ecs.Cluster", "containerInsights: enabled", "Cluster: ${Tasks.arn}", "kind: AWS::ECS::Cluster", "- FARGATE_SPOT", "kind: AWS::CloudFront::Distribution", "WebACLId: arn:aws:wafv2", "dnsName: ${Cdn.domainName}",
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("there is no %q", want)
@@ -333,4 +336,37 @@ func FuzzTemplate(f *testing.F) {
 		}
 		textOfStack(t, d.Stack(nil))
 	})
+}
+
+// TestStackOfMachines declares state machines by a kind of their own, and one whose definition is in a bucket by the type of the registry.
+func TestStackOfMachines(t *testing.T) {
+	const arn = "arn:aws:states:eu-north-1:123456789012:stateMachine:"
+	text := textOfStack(t, stackDraft(t, deployedStack(`
+Resources:
+  Role: {Type: AWS::IAM::Role, Properties: {RoleName: runs, AssumeRolePolicyDocument: {Version: "2012-10-17", Statement: []}}}
+  Orders:
+    Type: AWS::StepFunctions::StateMachine
+    Properties:
+      RoleArn: !GetAtt Role.Arn
+      StateMachineType: EXPRESS
+      DefinitionString: '{"StartAt": "Done", "States": {"Done": {"Type": "Succeed"}}}'
+      LoggingConfiguration: {Level: ERROR, IncludeExecutionData: true, Destinations: [{CloudWatchLogsLogGroup: {LogGroupArn: "arn:aws:logs:eu-north-1:123456789012:log-group:orders:*"}}]}
+      TracingConfiguration: {Enabled: true}
+      EncryptionConfiguration: {KmsKeyId: "arn:aws:kms:eu-north-1:123456789012:key/1234abcd-12ab-34cd-56ef-000000000001", Type: CUSTOMER_MANAGED_KMS_KEY, KmsDataKeyReusePeriodSeconds: 120}
+      Tags: [{Key: team, Value: a}]
+  Stored: {Type: AWS::StepFunctions::StateMachine, Properties: {RoleArn: !GetAtt Role.Arn, DefinitionS3Location: {Bucket: b, Key: k}}}
+Outputs:
+  Machine: {Value: !Ref Orders}
+`, nil, "Role=runs", "Orders="+arn+"orders", "Stored="+arn+"stored")).Stack(nil))
+	for _, want := range []string{
+		"kind: aws.sfn.StateMachine", "role: ${Role.arn}", "type: EXPRESS", "StartAt", "logLevel: ERROR", "logData: true", "log-group:orders", "tracing: true", "kmsKey: arn:aws:kms:", "keyReuse: 2m",
+		"team: a", "Machine: ${Orders.arn}", "adopt: " + arn + "orders", "kind: AWS::StepFunctions::StateMachine", "Bucket: b",
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("there is no %q", want)
+		}
+	}
+	if t.Failed() {
+		t.Log(text)
+	}
 }

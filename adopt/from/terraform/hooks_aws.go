@@ -43,6 +43,7 @@ var hooks = map[string]hook{
 	"stackPermission": stackPermission, "stackMapping": stackMapping, "stackBucket": stackBucket, "stackRule": stackRule,
 	"stackSecret": stackSecret, "stackPart": stackPart, "stackAPI": stackAPI, "stackQueue": stackQueue,
 	"stackKey": stackKey, "stackCertificate": stackCertificate, "stackDistribution": stackDistribution,
+	"cluster": cluster, "stackCluster": stackCluster, "stackMachine": stackMachine,
 	"accessRules": accessRules, "accessPolicy": accessPolicy, "accessApplication": accessApplication, "tunnelConfiguration": tunnelConfiguration,
 	"pageRule": pageRule, "pagesProject": pagesProject, "deviceProfile": deviceProfile, "dnssec": dnssec, "ruleset": ruleset, "serviceToken": serviceToken, "apiToken": apiToken,
 	"userPool": userPool, "userPoolClient": userPoolClient, "lambdaAlias": lambdaAlias, "provisioned": provisioned, "lambdaLayer": lambdaLayer,

@@ -15,9 +15,17 @@ func (o *object) instead(d *draft, kind string, declared values) bool {
 	if d.factsOf(kind).err != nil {
 		return false
 	}
-	o.kind, o.props, o.origins = kind, declared, nil
-	o.notes = slices.DeleteFunc(o.notes, func(n from.Note) bool { return n.Outcome == from.Unsupported })
+	before := *o
+	o.kind, o.props, o.origins, o.ofRegistry = kind, declared, nil, &before
+	o.notes = slices.DeleteFunc(slices.Clone(o.notes), func(n from.Note) bool { return n.Outcome == from.Unsupported })
 	return true
+}
+
+// ofTheRegistry takes back what instead did, for a part of the object that the kind of its own does not have.
+func (o *object) ofTheRegistry() {
+	if before := o.ofRegistry; before != nil {
+		o.kind, o.props, o.origins, o.notes, o.ofRegistry = before.kind, before.props, before.origins, before.notes, nil
+	}
 }
 
 // only reports whether nothing is set but what is named.
@@ -51,6 +59,28 @@ func certificate(d *draft, o *object, i *instance) error {
 		o.set("tags", tagsOf(i))
 	}
 	return nil
+}
+
+// cluster is one of which a kind of its own manages all that is declared. Others keep the kind of the registry.
+func cluster(d *draft, o *object, i *instance) error {
+	if !empty(i.attrs["capacity_providers"]) || !empty(i.attrs["configuration"]) || !empty(i.attrs["service_connect_defaults"]) {
+		return nil
+	}
+	if o.instead(d, "aws.ecs.Cluster", clusterProps(i.text("name"), i.attrs["setting"], "name", "value")) {
+		o.set("tags", tagsOf(i))
+	}
+	return nil
+}
+
+// clusterProps are those of a cluster with such settings.
+func clusterProps(name string, settings any, key, value string) values {
+	props := kept(values{"name": name})
+	for _, s := range blocks(settings) {
+		if v := textOf(s[value]); textOf(s[key]) == "containerInsights" && v != "disabled" {
+			props["containerInsights"] = v
+		}
+	}
+	return props
 }
 
 // tagsOf are the tags of an instance, with those that its provider gives to all.

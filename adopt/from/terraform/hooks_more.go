@@ -280,6 +280,7 @@ func target(_ *draft, o *object, i *instance) error {
 }
 
 func capacityProviders(_ *draft, o *object, i *instance) error {
+	o.ofTheRegistry() // a cluster of the kind of its own has none
 	o.set("CapacityProviders", i.attrs["capacity_providers"])
 	var all []any
 	for _, s := range blocks(i.attrs["default_capacity_provider_strategy"]) {

@@ -55,6 +55,56 @@ func stackCertificate(d *draft, o *object, i *instance) error {
 	return nil
 }
 
+func stackCluster(d *draft, o *object, i *instance) error {
+	if !empty(i.attrs["CapacityProviders"]) || !empty(i.attrs["Configuration"]) || !empty(i.attrs["ServiceConnectDefaults"]) || !empty(i.attrs["DefaultCapacityProviderStrategy"]) {
+		return nil
+	}
+	props := clusterProps(i.text("ClusterName"), i.attrs["ClusterSettings"], "Name", "Value")
+	props["tags"] = i.attrs["Tags"]
+	if o.instead(d, "aws.ecs.Cluster", kept(props)) {
+		o.known["name"], o.known["arn"] = i.text("ref"), i.text("Arn")
+	}
+	return nil
+}
+
+// stackMachine is a state machine of which the template has the whole definition. Others keep the kind of the registry.
+func stackMachine(d *draft, o *object, i *instance) error {
+	if !empty(i.attrs["DefinitionS3Location"]) || !empty(i.attrs["DefinitionSubstitutions"]) {
+		return nil
+	}
+	props := values{
+		"name": i.text("StateMachineName"), "role": i.text("RoleArn"), "definition": firstSet(i.attrs["DefinitionString"], i.attrs["Definition"]), "tags": i.attrs["Tags"],
+	}
+	if i.text("StateMachineType") == "EXPRESS" {
+		props["type"] = "EXPRESS"
+	}
+	for _, logging := range blocks(i.attrs["LoggingConfiguration"]) {
+		if level := textOf(logging["Level"]); level != "OFF" {
+			props["logLevel"] = level
+		}
+		for _, to := range blocks(logging["Destinations"]) {
+			for _, group := range blocks(to["CloudWatchLogsLogGroup"]) {
+				props["logGroup"] = group["LogGroupArn"]
+			}
+		}
+		if textOf(logging["IncludeExecutionData"]) == "true" {
+			props["logData"] = true
+		}
+	}
+	for _, tracing := range blocks(i.attrs["TracingConfiguration"]) {
+		if textOf(tracing["Enabled"]) == "true" {
+			props["tracing"] = true
+		}
+	}
+	for _, encryption := range blocks(i.attrs["EncryptionConfiguration"]) {
+		props["kmsKey"], props["keyReuse"] = encryption["KmsKeyId"], secondsOf(encryption["KmsDataKeyReusePeriodSeconds"])
+	}
+	if o.instead(d, "aws.sfn.StateMachine", kept(props)) {
+		o.known["arn"], o.known["name"] = i.text("ref"), i.text("Name")
+	}
+	return nil
+}
+
 // edgeNames are the names that Terraform has for properties of a distribution, where they are not the same in snake_case.
 var edgeNames = map[string]string{
 	"IPV6Enabled": "is_ipv6_enabled", "Origins": "origin", "CacheBehaviors": "ordered_cache_behavior", "CustomErrorResponses": "custom_error_response",

@@ -168,3 +168,38 @@ func TestEdgeNeedsTheRegistry(t *testing.T) {
 		}
 	}
 }
+
+// TestClusters maps clusters of ECS to a kind of their own, and those with what it does not have to the type of the registry.
+func TestClusters(t *testing.T) {
+	const arn = "arn:aws:ecs:eu-north-1:123456789012:cluster/"
+	cluster := func(name, more string) string {
+		return managed("aws_ecs_cluster", name, `{"id": "`+arn+name+`", "arn": "`+arn+name+`", "name": "`+name+`", "tags_all": {"team": "a"}, "setting": [{"name": "containerInsights", "value": "enhanced"}]`+more+`}`)
+	}
+	const file = `{"version": 4, "terraform_version": "1.9.5", "serial": 1, "lineage": "x", "outputs": {}, "resources": [`
+	for name, c := range map[string]struct {
+		resources []string
+		want, not string
+	}{
+		"plain":                  {[]string{cluster("shop", "")}, "kind: aws.ecs.Cluster containerInsights: enhanced name: shop team: a adopt: shop", "AWS::"},
+		"no insights":            {[]string{managed("aws_ecs_cluster", "shop", `{"id": "`+arn+`shop", "arn": "`+arn+`shop", "name": "shop", "setting": [{"name": "containerInsights", "value": "disabled"}]}`)}, "kind: aws.ecs.Cluster", "containerInsights"},
+		"commands":               {[]string{cluster("shop", `, "configuration": [{"execute_command_configuration": []}]`)}, "kind: AWS::ECS::Cluster", "aws.ecs"},
+		"providers, by an older": {[]string{cluster("shop", `, "capacity_providers": ["FARGATE"]`)}, "kind: AWS::ECS::Cluster", "aws.ecs"},
+		"providers, by a part":   {[]string{cluster("shop", ""), managed("aws_ecs_cluster_capacity_providers", "shop", `{"id": "shop", "cluster_name": "shop", "capacity_providers": ["FARGATE_SPOT"]}`)}, "kind: AWS::ECS::Cluster FARGATE_SPOT ClusterSettings", "aws.ecs"},
+	} {
+		_, text := stackOf(t, "shop.tfstate", []byte(file+strings.Join(c.resources, ",")+`]}`), from.Options{Name: "shop"})
+		words := strings.Fields(c.want)
+		for i := 0; i < len(words); i++ {
+			want := words[i]
+			if strings.HasSuffix(want, ":") && i+1 < len(words) {
+				i++
+				want += " " + words[i]
+			}
+			if !strings.Contains(text, want) {
+				t.Errorf("%s: there is no %q in\n%s", name, want, text)
+			}
+		}
+		if strings.Contains(text, c.not) {
+			t.Errorf("%s: %q is in\n%s", name, c.not, text)
+		}
+	}
+}

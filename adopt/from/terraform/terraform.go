@@ -131,6 +131,8 @@ type object struct {
 	failed           string // why it is not declared
 	// settings and source are of one that is declared as of its own provider; else "".
 	settings, source string
+	// ofRegistry is the object as one of the registry's kind, where instead gave it a kind of its own.
+	ofRegistry *object
 }
 
 // draft is a state on its way to a stack.
