@@ -62,14 +62,14 @@ func (a *app) acceptDrift(c *cli.Context) error {
 		return err
 	}
 	if err := p.BlockedError(p.Uncompared()); err != nil {
-		return a.refused(err)
+		return a.Refused(err)
 	}
 	source := s.graph.Resources[at].Source
 	if deletedOutside(p, address) {
 		return cli.Hint(fmt.Errorf("%s was deleted outside athanor: there is no value to accept", address),
-			cmp.Or(a.place(source), "the program")+" declares it: take the declaration out and deploy, or deploy to create it again")
+			cmp.Or(a.Place(source), "the program")+" declares it: take the declaration out and deploy, or deploy to create it again")
 	}
-	accepted := acceptance{Type: "accept", Address: address, Source: a.place(source), Changes: changedOutside(p, address)}
+	accepted := acceptance{Type: "accept", Address: address, Source: a.Place(source), Changes: changedOutside(p, address)}
 	if len(accepted.Changes) > 0 {
 		if err := s.intoProgram(&accepted, source); err != nil {
 			return err
@@ -156,7 +156,7 @@ func (s *session) intoProgram(accepted *acceptance, source string) error {
 		}
 		text = next
 	}
-	accepted.Diff = diffOf(s.app.place(file), string(data), text)
+	accepted.Diff = diffOf(s.app.Place(file), string(data), text)
 	return nil
 }
 
@@ -198,30 +198,30 @@ func diffOf(file, before, after string) string {
 
 // showAcceptance prints the change to the program.
 func (a *app) showAcceptance(accepted acceptance) {
-	if a.asJSON {
+	if a.AsJSON {
 		if accepted.Changes == nil {
 			accepted.Changes = []acceptedProp{}
 		}
-		a.json(accepted)
+		a.JSON(accepted)
 		return
 	}
 	if len(accepted.Changes) == 0 {
-		fmt.Fprintf(a.err, "%s was not changed outside athanor\n", accepted.Address)
+		fmt.Fprintf(a.Err, "%s was not changed outside athanor\n", accepted.Address)
 		return
 	}
 	if accepted.Diff != "" {
-		fmt.Fprint(a.out, render.Escaped(accepted.Diff))
+		fmt.Fprint(a.Out, render.Escaped(accepted.Diff))
 	} else {
 		for _, change := range accepted.Changes {
 			value := "(take it out)"
 			if change.Value != nil {
 				value = render.Plain(change.Value)
 			}
-			fmt.Fprintf(a.out, "%s: %s: %s: %s\n", cmp.Or(accepted.Source, "the program"), accepted.Address, change.Path, render.Escaped(value))
+			fmt.Fprintf(a.Out, "%s: %s: %s: %s\n", cmp.Or(accepted.Source, "the program"), accepted.Address, change.Path, render.Escaped(value))
 		}
 	}
 	for _, note := range accepted.Notes {
-		fmt.Fprintf(a.err, "note: %s\n", note)
+		fmt.Fprintf(a.Err, "note: %s\n", note)
 	}
-	fmt.Fprintln(a.err, "nothing was written; change the program as shown, then: athanor plan")
+	fmt.Fprintln(a.Err, "nothing was written; change the program as shown, then: athanor plan")
 }

@@ -108,19 +108,19 @@ func (a *app) scan(c *cli.Context) error {
 	switch {
 	case len(wanted) > 0:
 		return a.writeThings(s, found, wanted)
-	case a.asJSON:
-		a.json(found)
+	case a.AsJSON:
+		a.JSON(found)
 		return nil
 	}
-	a.style(a.out).Things(a.out, found.Things)
+	a.Style(a.Out).Things(a.Out, found.Things)
 	if len(found.Things) == 0 {
-		fmt.Fprintf(a.err, "%s: no object was found that is not in state\n", s.stage)
+		fmt.Fprintf(a.Err, "%s: no object was found that is not in state\n", s.stage)
 	}
 	for _, place := range found.Places {
-		fmt.Fprintln(a.err, "looked in", place)
+		fmt.Fprintln(a.Err, "looked in", place)
 	}
 	for _, kind := range found.Unlisted {
-		fmt.Fprintf(a.err, "%s cannot be listed: only declared resources of it are found\n", kind)
+		fmt.Fprintf(a.Err, "%s cannot be listed: only declared resources of it are found\n", kind)
 	}
 	return nil
 }
@@ -139,10 +139,10 @@ func (a *app) writeThings(s *session, found *engine.Scan, wanted []string) error
 	switch {
 	case err != nil:
 		return err
-	case a.asJSON:
-		a.json(map[string]any{"things": chosen})
+	case a.AsJSON:
+		a.JSON(map[string]any{"things": chosen})
 		return nil
 	}
-	_, err = a.out.Write(text)
+	_, err = a.Out.Write(text)
 	return err
 }

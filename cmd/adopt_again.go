@@ -193,26 +193,26 @@ func (s *session) changedSecrets(ctx context.Context, secrets []from.Secret) ([]
 
 // reportChanges says what the source changed, and that nothing was written.
 func (a *app) reportChanges(r adoptedStack, folder, file string) {
-	fmt.Fprintf(a.err, "%s: recognised as %s\n", render.Escaped(r.File), r.Source)
+	fmt.Fprintf(a.Err, "%s: recognised as %s\n", render.Escaped(r.File), r.Source)
 	for _, c := range r.Changes {
 		switch address := render.Escaped(c.Address); c.Change {
 		case "new":
-			fmt.Fprintf(a.out, "new: %s (%s%s)\n", address, c.Kind, withComma(c.Now))
+			fmt.Fprintf(a.Out, "new: %s (%s%s)\n", address, c.Kind, withComma(c.Now))
 		case "missing":
-			fmt.Fprintf(a.out, "missing: %s (%s%s)\n", address, c.Kind, withComma(c.Was))
+			fmt.Fprintf(a.Out, "missing: %s (%s%s)\n", address, c.Kind, withComma(c.Was))
 		case "secret":
-			fmt.Fprintf(a.out, "changed: %s has another value\n", address)
+			fmt.Fprintf(a.Out, "changed: %s has another value\n", address)
 		case "identity":
-			fmt.Fprintf(a.out, "changed: %s is another object: %s -> %s\n", address, shownValue(c.Was), shownValue(c.Now))
+			fmt.Fprintf(a.Out, "changed: %s is another object: %s -> %s\n", address, shownValue(c.Was), shownValue(c.Now))
 		default:
-			fmt.Fprintf(a.out, "changed: %s %s: %s -> %s\n", address, render.Escaped(c.Path), shownValue(c.Was), shownValue(c.Now))
+			fmt.Fprintf(a.Out, "changed: %s %s: %s -> %s\n", address, render.Escaped(c.Path), shownValue(c.Was), shownValue(c.Now))
 		}
 	}
 	if len(r.Changes) == 0 {
-		fmt.Fprintf(a.err, "%s has all that %s has changed since %s was written\n", filepath.Join(folder, file), r.Source, filepath.Join(folder, baselineFile))
+		fmt.Fprintf(a.Err, "%s has all that %s has changed since %s was written\n", filepath.Join(folder, file), r.Source, filepath.Join(folder, baselineFile))
 		return
 	}
-	fmt.Fprintf(a.err, "%s is as it was: nothing was written. These are the changes of %s since it was; without --out its YAML of today is printed\n",
+	fmt.Fprintf(a.Err, "%s is as it was: nothing was written. These are the changes of %s since it was; without --out its YAML of today is printed\n",
 		filepath.Join(folder, file), r.Source)
 }
 

@@ -127,8 +127,8 @@ func (a *app) adoptDraft(c *cli.Context, source from.Drafter, read foreignSource
 		if report.Changes, err = s.changedSince(c.Context, out, l, stack, base); err != nil {
 			return err
 		}
-		if a.asJSON {
-			a.json(report)
+		if a.AsJSON {
+			a.JSON(report)
 			return nil
 		}
 		a.reportChanges(report, out, name)
@@ -142,20 +142,20 @@ func (a *app) adoptDraft(c *cli.Context, source from.Drafter, read foreignSource
 		if err != nil {
 			return err
 		}
-	case a.asJSON && l.isGo:
+	case a.AsJSON && l.isGo:
 		report.Go = string(text)
-	case a.asJSON:
+	case a.AsJSON:
 		report.YAML = string(text)
 	}
 	if err := s.sealAll(c.Context, stack.Secrets); err != nil {
 		return err
 	}
-	if a.asJSON {
-		a.json(report)
+	if a.AsJSON {
+		a.JSON(report)
 		return nil
 	}
 	if out == "" {
-		if _, err := a.out.Write(text); err != nil {
+		if _, err := a.Out.Write(text); err != nil {
 			return err
 		}
 	}
@@ -323,7 +323,7 @@ func countsOf(stack from.Stack) adoptionCounts {
 
 // reportAdoption says what became of every object, and what to do next. Names of the source are shown escaped.
 func (a *app) reportAdoption(r adoptedStack) {
-	w := a.err
+	w := a.Err
 	n := r.Counts
 	fmt.Fprintf(w, "%s: recognised as %s\n", render.Escaped(r.File), r.Source)
 	fmt.Fprintf(w, "%s: %d resources; %d objects mapped, %d folded into others, %d to look at, %d not adopted, %d without an object; %d ignored paths\n",
@@ -390,5 +390,5 @@ func (a *app) reportLetGo(w io.Writer, r adoptedStack) {
 		fmt.Fprintf(w, "  %s\n", onOneLine(command))
 	}
 	fmt.Fprintln(w, "  and take the resources out of its program")
-	a.style(w).Warning(w, "until then a destroy there deletes what athanor has adopted, and an apply there undoes what athanor changes")
+	a.Style(w).Warning(w, "until then a destroy there deletes what athanor has adopted, and an apply there undoes what athanor changes")
 }

@@ -43,7 +43,7 @@ func (a *app) adoptFinish(c *cli.Context) error {
 	for _, r := range rows {
 		held[r.Address] = slices.ContainsFunc(r.Generations, func(g engine.GenerationView) bool { return g.Identity != "" && !g.Intent })
 	}
-	line := finishedLine{Type: "finish", File: a.place(src.file()), Finished: []string{}, ByHand: []string{}, Waiting: []string{}}
+	line := finishedLine{Type: "finish", File: a.Place(src.file()), Finished: []string{}, ByHand: []string{}, Waiting: []string{}}
 	byEntry := map[string][]string{} // the addresses of each entry of the file
 	ready := map[string]bool{}
 	for _, r := range s.graph.Resources {
@@ -94,16 +94,16 @@ func (a *app) adoptFinish(c *cli.Context) error {
 
 // finished says what was done, and what is left to do.
 func (a *app) finished(line finishedLine) error {
-	if a.asJSON {
-		a.json(line)
+	if a.AsJSON {
+		a.JSON(line)
 		return nil
 	}
-	fmt.Fprintf(a.out, "%s: removed options.adopt of %d resources\n", line.File, len(line.Finished))
+	fmt.Fprintf(a.Out, "%s: removed options.adopt of %d resources\n", line.File, len(line.Finished))
 	for _, address := range line.ByHand {
-		fmt.Fprintf(a.err, "remove it by hand: options.adopt of %s\n", address)
+		fmt.Fprintf(a.Err, "remove it by hand: options.adopt of %s\n", address)
 	}
 	for _, address := range line.Waiting {
-		fmt.Fprintf(a.err, "%s is not in state: `athanor deploy` adopts it\n", address)
+		fmt.Fprintf(a.Err, "%s is not in state: `athanor deploy` adopts it\n", address)
 	}
 	return nil
 }

@@ -80,17 +80,17 @@ func (a *app) adoptFrom(c *cli.Context) error {
 			return err
 		}
 	}
-	fmt.Fprintf(a.err, "%s: recognised as %s\n", render.Escaped(read.shown), source.Kind())
+	fmt.Fprintf(a.Err, "%s: recognised as %s\n", render.Escaped(read.shown), source.Kind())
 	dir, out := read.dir, c.String("out")
-	if len(stacks) > 1 && out == "" && !a.asJSON {
+	if len(stacks) > 1 && out == "" && !a.AsJSON {
 		return cli.Hint(fmt.Errorf("%s has %d environments, each of which becomes a file", read.shown, len(stacks)), "athanor adopt --from "+where+" --out "+dir)
 	}
 	written, err := a.writeStacks(stacks, dir, out, languageOf(c))
 	if err != nil {
 		return err
 	}
-	if a.asJSON {
-		a.json(map[string]any{"source": source.Kind(), "file": read.shown, "stacks": written})
+	if a.AsJSON {
+		a.JSON(map[string]any{"source": source.Kind(), "file": read.shown, "stacks": written})
 		return nil
 	}
 	a.reportStacks(stacks, written)
@@ -170,12 +170,12 @@ func (a *app) writeStacks(stacks []from.Stack, dir, out string, l language) ([]w
 			if w.File, err = a.writeStack(folder, name, s.Name, text, l); err != nil {
 				return all, err
 			}
-		case a.asJSON && l.isGo:
+		case a.AsJSON && l.isGo:
 			w.Go = string(text)
-		case a.asJSON:
+		case a.AsJSON:
 			w.YAML = string(text)
 		default:
-			if _, err := a.out.Write(text); err != nil {
+			if _, err := a.Out.Write(text); err != nil {
 				return all, err
 			}
 		}
@@ -195,11 +195,11 @@ func (a *app) reportStacks(stacks []from.Stack, written []writtenStack) {
 		if title == "" {
 			title = s.Name
 		}
-		fmt.Fprintf(a.err, "%s: %d resources; %d fields declared, %d needless, %d not supported\n",
+		fmt.Fprintf(a.Err, "%s: %d resources; %d fields declared, %d needless, %d not supported\n",
 			title, len(s.Resources), counts[from.Mapped], counts[from.Needless], counts[from.Unsupported])
 		for _, n := range s.Notes {
 			if n.Outcome == from.Unsupported {
-				fmt.Fprintf(a.err, "  not supported: %s: %s\n", render.Escaped(n.Field), render.Escaped(n.Text))
+				fmt.Fprintf(a.Err, "  not supported: %s: %s\n", render.Escaped(n.Field), render.Escaped(n.Text))
 			}
 		}
 		next := "athanor deploy --adopt"
@@ -209,6 +209,6 @@ func (a *app) reportStacks(stacks []from.Stack, written []writtenStack) {
 		if s.Stage != "" {
 			next += " --stage " + s.Stage
 		}
-		fmt.Fprintf(a.err, "next: %s\n", next)
+		fmt.Fprintf(a.Err, "next: %s\n", next)
 	}
 }

@@ -63,10 +63,10 @@ func (a *app) writeStack(folder, name, stack string, text []byte, l language) (f
 		}
 	}
 	for _, note := range module.Notes {
-		fmt.Fprintln(a.err, note)
+		fmt.Fprintln(a.Err, note)
 	}
 	for _, command := range module.Commands {
-		fmt.Fprintf(a.err, "next: (cd %s && %s)\n", render.ShellWord(folder), command)
+		fmt.Fprintf(a.Err, "next: (cd %s && %s)\n", render.ShellWord(folder), command)
 	}
 	return file, nil
 }

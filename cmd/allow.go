@@ -10,6 +10,7 @@ import (
 
 	"github.com/athanor-dev/athanor/cmd/cli"
 	"github.com/athanor-dev/athanor/cmd/internal/grants"
+	"github.com/athanor-dev/athanor/cmd/internal/terminal"
 	"github.com/athanor-dev/athanor/cmd/internal/untrusted"
 	"github.com/athanor-dev/athanor/cmd/internal/yamlstack"
 	"github.com/athanor-dev/athanor/engine"
@@ -70,7 +71,7 @@ func (a *app) allow(c *cli.Context) error {
 		return err
 	}
 	if src.goMain {
-		fmt.Fprintln(a.err, "This stack is a program: it can do what its user can, and asks for nothing.")
+		fmt.Fprintln(a.Err, "This stack is a program: it can do what its user can, and asks for nothing.")
 		return a.allowed(nil, command)
 	}
 	g := a.granted
@@ -82,15 +83,15 @@ func (a *app) allow(c *cli.Context) error {
 			return err
 		}
 		missing := grants.Missing(asks, g.allowed)
-		if a.asJSON {
+		if a.AsJSON {
 			for _, ask := range asks {
-				a.json(asked{ask, !slices.Contains(missing, ask)})
+				a.JSON(asked{ask, !slices.Contains(missing, ask)})
 			}
 			return nil
 		}
 		if len(missing) == 0 {
 			if len(asks) == 0 {
-				fmt.Fprintln(a.err, "The stack asks for nothing that needs a permission.")
+				fmt.Fprintln(a.Err, "The stack asks for nothing that needs a permission.")
 			}
 			return a.allowed(yes, command)
 		}
@@ -115,21 +116,21 @@ func (a *app) allow(c *cli.Context) error {
 func (a *app) choose(c *cli.Context, missing []grants.Ask) ([]grants.Ask, error) {
 	if c.Bool("yes") {
 		for _, ask := range missing {
-			fmt.Fprintln(a.err, "allowed: "+ask.Sentence())
+			fmt.Fprintln(a.Err, "allowed: "+ask.Sentence())
 		}
 		return missing, nil
 	}
 	var chosen []grants.Ask
 	for _, ask := range missing {
-		fmt.Fprintln(a.err, ask.Sentence())
+		fmt.Fprintln(a.Err, ask.Sentence())
 	}
-	if !isTerminal(a.in) {
+	if !terminal.IsTerminal(a.In) {
 		return nil, cli.Hint(fmt.Errorf("%w; nothing was allowed", engine.ErrNotApproved),
 			"--yes allows all of it without asking")
 	}
 	for _, ask := range missing {
-		fmt.Fprintf(a.err, "Allow %s? [y/N] ", ask)
-		yes, err := a.answer(c.Context)
+		fmt.Fprintf(a.Err, "Allow %s? [y/N] ", ask)
+		yes, err := a.Answer(c.Context)
 		if err != nil {
 			return nil, err
 		}

@@ -1,9 +1,7 @@
 package cmd
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -15,51 +13,35 @@ import (
 
 	"github.com/athanor-dev/athanor/cmd/cli"
 	"github.com/athanor-dev/athanor/cmd/internal/release"
+	"github.com/athanor-dev/athanor/cmd/internal/terminal"
 	"github.com/athanor-dev/athanor/cmd/internal/untrusted"
-	"github.com/athanor-dev/athanor/cmd/render"
 	"github.com/athanor-dev/athanor/cmd/stackprogram"
-	"github.com/athanor-dev/athanor/engine"
 	"github.com/athanor-dev/athanor/reconcile"
 )
 
 // app is one call of the command.
 type app struct {
+	*terminal.Terminal
+
 	catalog *reconcile.Catalog
 	// program is the stack program that this binary is; nil for the ready-made binary.
 	program *program
-	in      io.Reader
-	out     io.Writer
-	err     io.Writer
 	release release.Release
 
-	// asJSON and noColor are known before the flags are parsed, so that errors in the flags obey them.
-	asJSON, noColor, detailed bool
 	// inDev: a dev session is at work.
 	inDev bool
 	// args is the command line as it was typed.
-	args       []string
-	interrupts *interrupts
-	// first is what the terminal shows until something is written; nil for nothing.
-	first *firstLine
-	// dir is the directory of the stack at hand, "" before it is known. showsLines: it is a program whose places are of its own
-	// files, and no document, which may name any.
-	dir        string
+	args []string
+	// showsLines: the stack at hand is a program whose places are of its own files, and no document, which may name any.
 	showsLines bool
-	// redacted masks the secrets that the engine has met; nil before there is an engine.
-	redacted func(error) string
 
 	// granted is what the user has allowed the stack at hand; nil for a program, and before the stack is known.
 	granted *granting
 
-	// asking is held while the user answers a question: nothing is drawn over it.
-	asking sync.Mutex
-
 	// store is closed at the end; nil before there is one.
 	store io.Closer
 
-	mu     sync.Mutex // one JSON line at a time, and what follows
-	broken bool       // standard output went away
-	line   []byte     // of the last event, to be used again
+	running sync.Mutex
 	// children are stack programs whose functions are called.
 	children []*stackprogram.Child
 }
@@ -67,14 +49,14 @@ type app struct {
 // run runs the command and gives its exit code.
 func (a *app) run(ctx context.Context, args []string) int {
 	a.args = args
-	ctx, a.interrupts = catch(ctx, a.err)
-	defer a.interrupts.end()
+	ctx, a.Interrupts = terminal.Catch(ctx, a.Err)
+	defer a.Interrupts.End()
 	line := cli.App{
 		Name: a.name(), Usage: "make the cloud match a program", Description: overview, Examples: overviewExamples,
-		Reader: a.in, Writer: a.out, Commands: a.commands(), Guard: untrusted.OnlyRead, Meant: a.meant(), Complete: a.completed,
-		Help: func(w io.Writer, text string) { a.style(w).Help(w, text) },
+		Reader: a.In, Writer: a.Out, Commands: a.commands(), Guard: untrusted.OnlyRead, Meant: a.meant(), Complete: a.completed,
+		Help: func(w io.Writer, text string) { a.Style(w).Help(w, text) },
 	}
-	notice := a.release.LookForNewer(ctx, args, a.program == nil && !a.asJSON && isTerminal(a.out) && isTerminal(a.err))
+	notice := a.release.LookForNewer(ctx, args, a.program == nil && !a.AsJSON && terminal.IsTerminal(a.Out) && terminal.IsTerminal(a.Err))
 	err := line.Run(ctx, args)
 	if ending := a.endChildren(); err == nil {
 		err = ending
@@ -85,22 +67,11 @@ func (a *app) run(ctx context.Context, args []string) int {
 		}
 	}
 	if _, said := errors.AsType[cli.ExitCode](err); err != nil && !said && (ctx.Err() != nil || errors.Is(err, reconcile.ErrInterrupted)) {
-		err = errInterrupted
+		err = terminal.ErrInterrupted
 	}
-	code := a.exitCode(err)
-	notice.End(a.err, time.Now())
+	code := a.ExitCode(err)
+	notice.End(a.Err, time.Now())
 	return code
-}
-
-// exitCode ends the command: what was not shown yet is.
-func (a *app) exitCode(err error) int {
-	if err == nil {
-		return cli.ExitDone
-	}
-	if coded, ok := errors.AsType[cli.ExitCode](err); ok {
-		return int(coded)
-	}
-	return a.report(err)
 }
 
 // name is how this command is called.
@@ -109,62 +80,6 @@ func (a *app) name() string {
 		return "athanor"
 	}
 	return filepath.Base(os.Args[0])
-}
-
-// json writes one line of JSON. A reader that goes away ends no run.
-func (a *app) json(v any) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if a.broken {
-		return
-	}
-	var line bytes.Buffer
-	enc := json.NewEncoder(&line)
-	enc.SetEscapeHTML(false)
-	err := enc.Encode(v)
-	a.written(line.Bytes(), err)
-}
-
-// event writes the line of an event.
-func (a *app) event(e engine.Event) {
-	a.mu.Lock()
-	line, plain := e.AppendJSON(a.line[:0])
-	if a.line = line; plain && !a.broken {
-		a.written(append(line, '\n'), nil)
-	}
-	a.mu.Unlock()
-	if !plain {
-		a.json(e)
-	}
-}
-
-// written writes a line to standard output, or notes why there is none. The lock is held.
-func (a *app) written(line []byte, err error) {
-	if err == nil {
-		_, err = a.out.Write(render.SafeJSON(line))
-	}
-	if err != nil {
-		a.broken = true
-		a.warn("standard output: %v", err)
-	}
-}
-
-// warn says what went wrong and stops nothing.
-func (a *app) warn(format string, args ...any) {
-	a.style(a.err).Warning(a.err, fmt.Sprintf(format, args...))
-}
-
-// document writes JSON that is to be kept and read: over several lines.
-func (a *app) document(v any) error {
-	var text bytes.Buffer
-	enc := json.NewEncoder(&text)
-	enc.SetEscapeHTML(false)
-	enc.SetIndent("", " ")
-	if err := enc.Encode(v); err != nil {
-		return err
-	}
-	_, err := a.out.Write(render.SafeJSON(text.Bytes()))
-	return err
 }
 
 const (

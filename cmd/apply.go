@@ -1,11 +1,9 @@
 package cmd
 
 import (
-	"bufio"
 	"cmp"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"runtime/debug"
 	"strings"
@@ -24,13 +22,13 @@ func (s *session) apply(c *cli.Context, p *engine.Plan) error {
 	s.announceWait(c, p)
 	defer thrifty()()
 	var progress *render.Progress
-	if a.asJSON {
-		s.engine.Events = a.event
+	if a.AsJSON {
+		s.engine.Events = a.Event
 	} else {
 		if p.Pending() {
-			fmt.Fprintln(a.err)
+			fmt.Fprintln(a.Err)
 		}
-		progress = render.NewProgress(a.screen(a.err), p)
+		progress = render.NewProgress(a.Screen(a.Err), p)
 		progress.Approved(s.planID)
 		s.engine.Events = progress.Event
 	}
@@ -42,7 +40,7 @@ func (s *session) apply(c *cli.Context, p *engine.Plan) error {
 	}
 	res, err := apply(c.Context, p, engine.ApplyOptions{
 		PlanOptions: s.options, Graph: s.graph, Wait: c.Duration("wait"), Command: cmp.Or(s.command, c.Command.Name),
-		Interrupt: a.interrupts.applying(func() { a.stopping(progress) }),
+		Interrupt: a.Interrupts.Applying(func() { a.Stopping(progress) }),
 		Approve: func(again *engine.Plan) bool {
 			refused = s.approveAgain(c, again, progress)
 			return refused == nil
@@ -61,13 +59,13 @@ func (s *session) apply(c *cli.Context, p *engine.Plan) error {
 	if res.Run == "" {
 		res.Took = time.Since(s.began) // it was planned and compared, and that was all
 	}
-	ending := render.Ending{Next: s.next(c), Exit: exitOf(verdict(res, p)), Errors: a.errors()}
+	ending := render.Ending{Next: s.next(c), Exit: exitOf(verdict(res, p)), Errors: a.Errors()}
 	if progress != nil {
 		ending.Ended = progress.Ended()
 	}
 	s.report(res, p, ending)
 	if err != nil && res.Calls.Mutations > 0 {
-		return cli.Exit(a.reportAs(err, cli.ExitPartly)) // the end could not be written to state; something was done
+		return cli.Exit(a.ReportAs(err, cli.ExitPartly)) // the end could not be written to state; something was done
 	}
 	if err != nil {
 		return err
@@ -83,7 +81,7 @@ func (s *session) traced(c *cli.Context) (ended func(*engine.Result, error)) {
 		Version: a.release.Text(), Stack: s.stage.Stack, Stage: s.stage.Name, Command: cmp.Or(s.command, c.Command.Name),
 	})
 	if err != nil {
-		a.warn("no trace is sent: %v", err)
+		a.Warn("no trace is sent: %v", err)
 	}
 	if trace == nil {
 		return func(*engine.Result, error) {}
@@ -105,19 +103,9 @@ func (s *session) traced(c *cli.Context) (ended func(*engine.Result, error)) {
 			failure = string(res.State)
 		}
 		if err := trace.End(c.Context, string(res.State), failure); err != nil {
-			a.warn("the trace was not sent: %v", err)
+			a.Warn("the trace was not sent: %v", err)
 		}
 	}
-}
-
-const stoppingText = "Stopping. Nothing new starts; running calls finish and are written to state. A second signal cancels them."
-
-func (a *app) stopping(progress *render.Progress) {
-	if progress == nil {
-		fmt.Fprintln(a.err, stoppingText)
-		return
-	}
-	progress.Stopping(stoppingText)
 }
 
 // next is the command that continues a run which was not completed.
@@ -157,18 +145,18 @@ func (s *session) announceWait(c *cli.Context, p *engine.Plan) {
 		return
 	}
 	h := snap.Holder
-	fmt.Fprintf(s.app.err, "waiting up to %s for run %s (%s, pid %d on %s)\n", wait, h.Run, h.Command, h.PID, h.Host)
+	fmt.Fprintf(s.app.Err, "waiting up to %s for run %s (%s, pid %d on %s)\n", wait, h.Run, h.Command, h.PID, h.Host)
 }
 
 // approveAgain shows the plan that was made anew because the state moved before the run had the lease, and asks for it again.
 // It gives why the plan is not applied.
 func (s *session) approveAgain(c *cli.Context, p *engine.Plan, progress *render.Progress) error {
 	a := s.app
-	if a.asJSON {
-		a.json(render.PlanLine{Time: time.Now().UTC(), Type: "plan", Plan: p})
+	if a.AsJSON {
+		a.JSON(render.PlanLine{Time: time.Now().UTC(), Type: "plan", Plan: p})
 	} else {
-		fmt.Fprintln(a.err, "State changed meanwhile, and so did the plan:")
-		s.showPlan(a.err, p, false)
+		fmt.Fprintln(a.Err, "State changed meanwhile, and so did the plan:")
+		s.showPlan(a.Err, p, false)
 		progress.Replan(p)
 	}
 	if err := s.refusal(c, p); err != nil {
@@ -177,22 +165,16 @@ func (s *session) approveAgain(c *cli.Context, p *engine.Plan, progress *render.
 	return s.answered(c, p)
 }
 
-// readLine reads one line without taking more from the stream than it needs.
-func readLine(r io.Reader) (string, error) {
-	line, err := bufio.NewReaderSize(r, 16).ReadString('\n')
-	return strings.ToLower(strings.TrimSpace(line)), err
-}
-
 // report prints how a run ended: what somebody must do, counts, outputs.
 func (s *session) report(res *engine.Result, p *engine.Plan, ending render.Ending) {
 	a, outputs := s.app, render.Outputs(res)
-	if a.asJSON {
-		a.json(s.summary(res, p, outputs))
+	if a.AsJSON {
+		a.JSON(s.summary(res, p, outputs))
 		return
 	}
-	a.style(a.err).Result(a.err, res, ending)
+	a.Style(a.Err).Result(a.Err, res, ending)
 	if !p.Destroy && !p.Drift {
-		a.style(a.out).Outputs(a.out, outputs)
+		a.Style(a.Out).Outputs(a.Out, outputs)
 	}
 }
 
@@ -201,7 +183,7 @@ func (s *session) summary(res *engine.Result, p *engine.Plan, outputs map[string
 	line := render.NewSummary(res, p, outputs, render.Errors{Mask: s.engine.Redacted})
 	line.Stack, line.Stage = s.stage.Stack, s.stage.Name
 	if line.InterruptedBy = res.InterruptedBy; res.InterruptedBy == engine.BySignal {
-		line.InterruptedBy = s.app.interrupts.by()
+		line.InterruptedBy = s.app.Interrupts.By()
 	}
 	return line
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/athanor-dev/athanor/cmd/cli"
+	"github.com/athanor-dev/athanor/cmd/internal/terminal"
 	"github.com/athanor-dev/athanor/engine"
 	"github.com/athanor-dev/athanor/statestore/remote"
 	"github.com/athanor-dev/athanor/statestore/remote/wire"
@@ -91,7 +92,7 @@ func (s *session) submitPlan(ctx context.Context, p *engine.Plan) error {
 		return err
 	}
 	page := store.Place() + "/s/" + url.PathEscape(wire.Segment(s.stage.Stack)) + "/" + url.PathEscape(wire.Segment(s.stage.Name)) + "/plans/" + plan.ID
-	fmt.Fprintf(s.app.err, "submitted: plan %s; when somebody has approved it, athanor deploy --approved %s applies it\nto be seen at %s\n", plan.ID, plan.ID, page)
+	fmt.Fprintf(s.app.Err, "submitted: plan %s; when somebody has approved it, athanor deploy --approved %s applies it\nto be seen at %s\n", plan.ID, plan.ID, page)
 	return nil
 }
 
@@ -149,7 +150,7 @@ func asClaimed(p *engine.Plan, plan wire.Plan) error {
 func (s *session) readApproved(ctx context.Context, id string) error {
 	store, plan, review, err := s.submitted(ctx, id)
 	if err == nil {
-		err = asClaimed(review.plan, plan)
+		err = asClaimed(review.Plan, plan)
 	}
 	if err != nil {
 		return err
@@ -181,7 +182,7 @@ func (a *app) approvePlan(c *cli.Context) error {
 	decision := wire.Decision{Digest: plan.Digest, Approve: !c.Bool("reject"), Note: wire.Text(c.String("note"))}
 	if decision.Approve {
 		s.options = review.Options
-		if err := asClaimed(review.plan, plan); err != nil {
+		if err := asClaimed(review.Plan, plan); err != nil {
 			return err
 		}
 		if err := s.compareApproved(c, review); err != nil {
@@ -192,11 +193,11 @@ func (a *app) approvePlan(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	if a.asJSON {
-		a.json(planLineOf(decided))
+	if a.AsJSON {
+		a.JSON(planLineOf(decided))
 		return nil
 	}
-	fmt.Fprintf(a.out, "plan %s: %s\n", id, decided.State)
+	fmt.Fprintf(a.Out, "plan %s: %s\n", id, decided.State)
 	return nil
 }
 
@@ -206,16 +207,16 @@ func (s *session) compareApproved(c *cli.Context, review *savedPlan) error {
 	if err != nil {
 		return err
 	}
-	if !s.app.asJSON {
-		s.showPlan(s.app.err, p, !c.Bool("yes"))
+	if !s.app.AsJSON {
+		s.showPlan(s.app.Err, p, !c.Bool("yes"))
 	}
-	if more := append(unreviewed(review.plan, p), unreviewed(p, review.plan)...); len(more) > 0 {
+	if more := append(unreviewed(review.Plan, p), unreviewed(p, review.Plan)...); len(more) > 0 {
 		return cli.Hint(fmt.Errorf("%w: planned anew it is another plan: %s", engine.ErrNotApproved, more[0]), "athanor plan --submit makes a new one")
 	}
 	if c.Bool("yes") {
 		return nil
 	}
-	return s.app.confirm(c.Context, fmt.Sprintf("Approve this for %s?  y yes, d details, Enter no: ", s.stage), isYes, func() { s.showDetails(p) })
+	return s.app.Confirm(c.Context, fmt.Sprintf("Approve this for %s?  y yes, d details, Enter no: ", s.stage), terminal.IsYes, func() { s.showDetails(p) })
 }
 
 func (a *app) requireApproval(c *cli.Context) error {
@@ -265,16 +266,16 @@ func (a *app) listPlans(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	if len(plans) == 0 && !a.asJSON {
-		fmt.Fprintf(a.err, "%s: no plan was submitted\nnext:  athanor plan --submit\n", s.stage)
+	if len(plans) == 0 && !a.AsJSON {
+		fmt.Fprintf(a.Err, "%s: no plan was submitted\nnext:  athanor plan --submit\n", s.stage)
 	}
 	for _, plan := range plans {
 		line := planLineOf(plan)
-		if a.asJSON {
-			a.json(line)
+		if a.AsJSON {
+			a.JSON(line)
 			continue
 		}
-		fmt.Fprintf(a.out, "%s  %s  %s  %d changes, by %s\n", line.ID, line.State, line.Submitted.Format(time.RFC3339), len(line.Lines), line.Submitter)
+		fmt.Fprintf(a.Out, "%s  %s  %s  %d changes, by %s\n", line.ID, line.State, line.Submitted.Format(time.RFC3339), len(line.Lines), line.Submitter)
 	}
 	return nil
 }

@@ -63,10 +63,10 @@ func (a *app) audit(c *cli.Context) error {
 		return notAService(c.String("store"), "has an audit log")
 	}
 	read := auditReading{stack: c.Args().First(), expect: known, each: func(entry *wire.AuditEntry) error {
-		if a.asJSON {
-			a.json(entry)
+		if a.AsJSON {
+			a.JSON(entry)
 		} else {
-			fmt.Fprintln(a.out, auditText(entry))
+			fmt.Fprintln(a.Out, auditText(entry))
 		}
 		return nil
 	}}
@@ -88,15 +88,15 @@ func (a *app) audit(c *cli.Context) error {
 	if key := c.String("key"); key != "" && read.chain.Seq > 0 && (read.chain.Signed == nil || read.chain.Signed.Key != key) {
 		return fmt.Errorf("the audit log is not signed with %s%s", key, strings.Replace(signed, ", signed", ", but", 1))
 	}
-	if read.count == 0 && !a.asJSON && c.String("out") == "" {
+	if read.count == 0 && !a.AsJSON && c.String("out") == "" {
 		what := "the audit log of the service"
 		if read.stack != "" {
 			what = "the audit log of " + read.stack
 		}
-		fmt.Fprintf(a.err, "%s is empty\nnext:  athanor stage list --store %s\n", what, redactURL(c.String("store")))
+		fmt.Fprintf(a.Err, "%s is empty\nnext:  athanor stage list --store %s\n", what, redactURL(c.String("store")))
 	}
 	if read.chain.Seq > 0 {
-		fmt.Fprintf(a.err, "%d entries, unchanged; the newest is %v%s\n", read.count, read.chain.AuditMark, signed)
+		fmt.Fprintf(a.Err, "%d entries, unchanged; the newest is %v%s\n", read.count, read.chain.AuditMark, signed)
 	}
 	return nil
 }

@@ -55,7 +55,7 @@ func (a *app) rebuildHead(c *cli.Context) (string, error) {
 	made, err := store.RebuildHead(c.Context, s.stage, s3.Rebuild{
 		Run: newRun(), User: p.who(), KeyOf: keeper.KeyOf,
 		Waits: func(d time.Duration) {
-			fmt.Fprintf(a.err, "%s: waiting %s, for as long as somebody may hold it\n", s.stage, d.Round(time.Second))
+			fmt.Fprintf(a.Err, "%s: waiting %s, for as long as somebody may hold it\n", s.stage, d.Round(time.Second))
 		},
 	})
 	switch {
@@ -88,7 +88,7 @@ func (a *app) stateCheck(c *cli.Context) error {
 		Stack: s.stage.Stack, Stage: s.stage.Name, Serial: checkup.Serial, Rows: checkup.Rows, Things: checkup.Things, Problems: []render.Finding{},
 	}
 	for _, f := range checkup.Findings {
-		found := render.Finding{Address: f.Address, Error: a.masked(f.Err), Identities: f.Identities}
+		found := render.Finding{Address: f.Address, Error: a.Masked(f.Err), Identities: f.Identities}
 		if f.Address != "" {
 			found.Hints = []string{"`athanor state rm " + f.Address + "` removes it from state; the next deploy finds existing objects by reading"}
 		}
@@ -101,10 +101,10 @@ func (a *app) stateCheck(c *cli.Context) error {
 		line.Notes = append(line.Notes, fmt.Sprintf("the key %s is in %s, which only this machine has: keep a copy of it, nothing else opens the state; "+
 			"athanor secret rewrap wraps it for others", s.engine.Key.ID(), origin.Text))
 	}
-	if a.asJSON {
-		a.json(line)
+	if a.AsJSON {
+		a.JSON(line)
 	} else {
-		line.Print(a.out, a.err, a.style(a.err))
+		line.Print(a.Out, a.Err, a.Style(a.Err))
 	}
 	if len(line.Problems) > 0 {
 		return cli.Exit(cli.ExitError)

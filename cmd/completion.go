@@ -47,7 +47,7 @@ func (a *app) completion(c *cli.Context) error {
 		return cli.Hint(fmt.Errorf("completion: no script for %q", shell), "bash, zsh or fish")
 	}
 	if !install {
-		_, err := fmt.Fprint(a.out, script)
+		_, err := fmt.Fprint(a.Out, script)
 		return err
 	}
 	home, err := os.UserHomeDir()
@@ -58,7 +58,7 @@ func (a *app) completion(c *cli.Context) error {
 	if err := replaceOwn(file, script); err != nil {
 		return err
 	}
-	fmt.Fprintf(a.err, "wrote %s\n%s\n", file, next)
+	fmt.Fprintf(a.Err, "wrote %s\n%s\n", file, next)
 	return nil
 }
 

@@ -126,7 +126,7 @@ func (a *app) configInFile(ctx context.Context, src *source, stage string) (valu
 		values, err = yamlstack.ReadValues(data)
 	}
 	if err != nil {
-		return nil, file, fmt.Errorf("%s: %w", a.place(file), files.WithoutPath(err))
+		return nil, file, fmt.Errorf("%s: %w", a.Place(file), files.WithoutPath(err))
 	}
 	return values, file, nil
 }
@@ -146,12 +146,12 @@ func (s *session) sourceOf(name string) string {
 
 // noteConfig says which config values come from the environment or from the stage's file.
 func (s *session) noteConfig(g *engine.Graph) {
-	if s.app.asJSON {
+	if s.app.AsJSON {
 		return
 	}
 	for _, name := range slices.Sorted(maps.Keys(g.Config)) {
 		if from := s.sourceOf(name); from != "program" && from != "--config" {
-			fmt.Fprintf(s.app.err, "config %s: %s, from %s\n", name, render.Escaped(render.Plain(g.Config[name])), from)
+			fmt.Fprintf(s.app.Err, "config %s: %s, from %s\n", name, render.Escaped(render.Plain(g.Config[name])), from)
 		}
 	}
 }
@@ -187,14 +187,14 @@ func (a *app) configList(c *cli.Context) error {
 	}
 	for _, name := range names {
 		v := configValue{name, s.graph.Config[name], s.sourceOf(name)}
-		if a.asJSON {
-			a.json(v)
+		if a.AsJSON {
+			a.JSON(v)
 			continue
 		}
-		fmt.Fprintf(a.out, "%-*s = %s  (%s)\n", width, name, render.Escaped(render.Plain(v.Value)), v.Source)
+		fmt.Fprintf(a.Out, "%-*s = %s  (%s)\n", width, name, render.Escaped(render.Plain(v.Value)), v.Source)
 	}
-	if len(names) == 0 && !a.asJSON {
-		fmt.Fprintf(a.err, "stack %s has no config\n", s.graph.Stack)
+	if len(names) == 0 && !a.AsJSON {
+		fmt.Fprintf(a.Err, "stack %s has no config\n", s.graph.Stack)
 	}
 	return nil
 }
@@ -212,11 +212,11 @@ func (a *app) configGet(c *cli.Context) error {
 	if !ok {
 		return noConfig(s.graph, name)
 	}
-	if a.asJSON {
-		a.json(configValue{name, v, s.sourceOf(name)})
+	if a.AsJSON {
+		a.JSON(configValue{name, v, s.sourceOf(name)})
 		return nil
 	}
-	fmt.Fprintln(a.out, render.Escaped(render.Plain(v)))
+	fmt.Fprintln(a.Out, render.Escaped(render.Plain(v)))
 	return nil
 }
 
@@ -269,11 +269,11 @@ func (a *app) configSet(c *cli.Context) error {
 	if err := files.Replace(file, withValue(text, name, value), 0o644); err != nil {
 		return err
 	}
-	if a.asJSON {
-		a.json(map[string]string{"type": "config", "name": name, "value": value, "stage": s.stage.Name, "file": file})
+	if a.AsJSON {
+		a.JSON(map[string]string{"type": "config", "name": name, "value": value, "stage": s.stage.Name, "file": file})
 		return nil
 	}
-	fmt.Fprintf(a.err, "wrote %s\nnext:  athanor plan --stage %s\n", a.place(file), s.stage.Name)
+	fmt.Fprintf(a.Err, "wrote %s\nnext:  athanor plan --stage %s\n", a.Place(file), s.stage.Name)
 	return nil
 }
 

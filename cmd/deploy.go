@@ -4,12 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"slices"
 	"strings"
 
 	"github.com/athanor-dev/athanor/cmd/cli"
+	"github.com/athanor-dev/athanor/cmd/internal/terminal"
 	"github.com/athanor-dev/athanor/cmd/internal/untrusted"
 	"github.com/athanor-dev/athanor/cmd/render"
 	"github.com/athanor-dev/athanor/engine"
@@ -110,7 +110,7 @@ func (a *app) deploy(c *cli.Context) error {
 }
 
 func (a *app) planOnly(c *cli.Context) error {
-	if c.Bool("markdown") && (a.asJSON || c.Bool("iam")) {
+	if c.Bool("markdown") && (a.AsJSON || c.Bool("iam")) {
 		return cli.Hint(errors.New("--markdown: the plan is printed in one form"), "leave out --json or --iam")
 	}
 	if untrusted.Is(c) {
@@ -153,7 +153,7 @@ func (s *session) forget(ctx context.Context, p *engine.Plan) {
 		err = seal.RememberStore("", s.project.root, s.stage.Stack, s.stage.Name, "")
 	}
 	if err != nil {
-		s.app.warn("this machine still remembers what was destroyed: %v", err)
+		s.app.Warn("this machine still remembers what was destroyed: %v", err)
 	}
 }
 
@@ -165,34 +165,34 @@ func (s *session) show(c *cli.Context, p *engine.Plan, refused error) error {
 	}
 	policy := needed(c, p)
 	doc := render.PlanDocument{Plan: p, IAM: policy, NotObserved: s.notObserved()}
-	doc.Problems, _ = a.errors().Lines(refused)
+	doc.Problems, _ = a.Errors().Lines(refused)
 	switch {
-	case a.asJSON:
-		a.json(doc)
+	case a.AsJSON:
+		a.JSON(doc)
 	case c.Bool("markdown"):
-		if err := (render.Markdown{}).Plan(a.out, doc); err != nil {
+		if err := (render.Markdown{}).Plan(a.Out, doc); err != nil {
 			return err
 		}
 	case policy == nil:
-		s.showPlan(a.out, p, true)
+		s.showPlan(a.Out, p, true)
 	case refused == nil:
-		if err := a.document(policy); err != nil {
+		if err := a.Document(policy); err != nil {
 			return err
 		}
 	}
-	if !a.asJSON {
+	if !a.AsJSON {
 		for _, r := range s.notObserved() {
-			fmt.Fprintf(a.err, "not observed: %s: %s\n", r.Address, r.Why)
+			fmt.Fprintf(a.Err, "not observed: %s: %s\n", r.Address, r.Why)
 		}
 	}
 	if refused != nil {
-		return a.refused(refused)
+		return a.Refused(refused)
 	}
 	if file := c.String("out"); file != "" {
 		if err := s.savePlan(c.Context, file, p); err != nil {
 			return err
 		}
-		fmt.Fprintf(a.err, "saved: athanor deploy %s applies exactly this plan\n", file+targetElsewhere(s.target))
+		fmt.Fprintf(a.Err, "saved: athanor deploy %s applies exactly this plan\n", file+targetElsewhere(s.target))
 	}
 	if c.Bool("submit") {
 		if err := s.submitPlan(c.Context, p); err != nil {
@@ -201,9 +201,9 @@ func (s *session) show(c *cli.Context, p *engine.Plan, refused error) error {
 	}
 	switch {
 	case len(p.Blocked()) > 0:
-		return a.refused(s.shown(policy == nil, p.BlockedError(p.Blocked())))
+		return a.Refused(s.shown(policy == nil, p.BlockedError(p.Blocked())))
 	case p.Pending():
-		fmt.Fprintln(a.err, "exit code 2: changes are pending")
+		fmt.Fprintln(a.Err, "exit code 2: changes are pending")
 		return cli.Exit(cli.ExitPending)
 	}
 	return nil
@@ -226,31 +226,20 @@ func needed(c *cli.Context, p *engine.Plan) map[string]any {
 	return aws.LeastPolicy(engine.Needs(c.Context, p))
 }
 
-// refused ends with what a plan refuses. With --json it is in the document already.
-func (a *app) refused(err error) error {
-	if len(render.Problems(err)) == 0 {
-		return err
-	}
-	if !a.asJSON {
-		a.errors().Print(a.err, a.style(a.err), err)
-	}
-	return cli.Exit(cli.ExitError)
-}
-
 // proceed shows a plan, asks, applies it and reports.
 func (s *session) proceed(c *cli.Context, p *engine.Plan, err error) error {
 	a := s.app
 	if p == nil {
 		return err
 	}
-	if !a.asJSON && (err != nil || p.Pending() || len(p.Blocked()) > 0) {
-		s.showPlan(a.err, p, !c.Bool("yes"))
+	if !a.AsJSON && (err != nil || p.Pending() || len(p.Blocked()) > 0) {
+		s.showPlan(a.Err, p, !c.Bool("yes"))
 	}
-	if err != nil && a.asJSON {
+	if err != nil && a.AsJSON {
 		return err
 	}
 	if err != nil {
-		return a.refused(err)
+		return a.Refused(err)
 	}
 	if err := s.refusal(c, p); err != nil {
 		return err
@@ -288,12 +277,12 @@ func (s *session) answered(c *cli.Context, p *engine.Plan) error {
 	switch {
 	case err != nil:
 		return err
-	case mass != "" && !c.Bool("allow-mass-delete") && (c.Bool("yes") || s.app.asJSON):
+	case mass != "" && !c.Bool("allow-mass-delete") && (c.Bool("yes") || s.app.AsJSON):
 		return cli.Hint(fmt.Errorf("%w: the plan %s; nothing was changed", engine.ErrNotApproved, mass), "--allow-mass-delete with --yes deletes them")
 	case c.Bool("yes"):
 		return nil
-	case mass != "" && !s.app.asJSON:
-		fmt.Fprintf(s.app.err, "This %s.\n", mass)
+	case mass != "" && !s.app.AsJSON:
+		fmt.Fprintf(s.app.Err, "This %s.\n", mass)
 	}
 	return s.approve(c.Context, p)
 }
@@ -340,7 +329,7 @@ func (s *session) refusal(c *cli.Context, p *engine.Plan) error {
 
 // shown returns an error that says what a plan says, which people have read where the plan was shown as text.
 func (s *session) shown(asText bool, err error) error {
-	if err == nil || s.app.asJSON || !asText {
+	if err == nil || s.app.AsJSON || !asText {
 		return err
 	}
 	return render.Shown(err)
@@ -351,13 +340,13 @@ func (s *session) approve(ctx context.Context, p *engine.Plan) error {
 	a, details := s.app, func() { s.showDetails(p) }
 	lost := a.losesData(p)
 	if len(lost) == 0 {
-		return a.confirm(ctx, render.ApplyQuestion(p, s.question), isYes, details)
+		return a.Confirm(ctx, render.ApplyQuestion(p, s.question), terminal.IsYes, details)
 	}
-	if a.mayAsk() {
-		a.style(a.err).LosesData(a.err, lost)
+	if a.MayAsk() {
+		a.Style(a.Err).LosesData(a.Err, lost)
 	}
 	isName := func(text string) bool { return strings.EqualFold(text, p.Stage) }
-	return a.confirm(ctx, render.NameQuestion(p, s.question), isName, details)
+	return a.Confirm(ctx, render.NameQuestion(p, s.question), isName, details)
 }
 
 // losesData are the lines of a plan that may delete users' data.
@@ -380,76 +369,6 @@ func (a *app) losesData(p *engine.Plan) []engine.Planned {
 func (a *app) holdsData(kind string) bool {
 	k, known := a.catalog.Kind(kind)
 	return known && k.Spec().HoldsData
-}
-
-// ask asks a question; anything but a yes is an error. Without a terminal nobody can answer, and nothing changes.
-func (a *app) ask(ctx context.Context, question string) error {
-	return a.confirm(ctx, question+" [y/N] ", isYes, nil)
-}
-
-// mayAsk reports whether somebody can answer a question.
-func (a *app) mayAsk() bool { return !a.asJSON && isTerminal(a.in) }
-
-// confirm is the same with a whole prompt and its own yes, and shows details to who asks for them before it asks again; nil has none.
-func (a *app) confirm(ctx context.Context, prompt string, yes func(text string) bool, details func()) error {
-	if !a.mayAsk() {
-		return cli.Hint(fmt.Errorf("%w; nothing was changed", engine.ErrNotApproved), "--yes goes ahead without asking")
-	}
-	for {
-		a.style(a.err).Question(a.err, prompt)
-		text, err := a.reply(ctx)
-		if err == nil && details != nil && (text == "d" || text == "details") && !yes(text) {
-			details()
-			continue
-		}
-		return a.decided(yes(text), err)
-	}
-}
-
-// decided turns an answer into an error: nil is a yes.
-func (a *app) decided(yes bool, err error) error {
-	switch {
-	case err != nil:
-		fmt.Fprintln(a.err)
-		return err
-	case !yes:
-		fmt.Fprintln(a.err, "Nothing was changed.")
-		return cli.Exit(cli.ExitNotApproved)
-	}
-	return nil
-}
-
-func isYes(text string) bool { return text == "y" || text == "yes" }
-
-// answer reads a yes or a no. The end of input is a no.
-func (a *app) answer(ctx context.Context) (bool, error) {
-	text, err := a.reply(ctx)
-	return isYes(text), err
-}
-
-// reply reads a line in small letters, "" at the end of input.
-func (a *app) reply(ctx context.Context) (string, error) {
-	type reply struct {
-		text string
-		err  error
-	}
-	read := make(chan reply, 1)
-	go func() {
-		line, err := readLine(a.in)
-		read <- reply{line, err}
-	}()
-	select {
-	case <-ctx.Done():
-		return "", errInterrupted
-	case <-a.interrupts.stopped:
-		return "", errInterrupted
-	case r := <-read:
-		if errors.Is(r.err, io.EOF) {
-			fmt.Fprintln(a.err)
-			return "", nil
-		}
-		return r.text, r.err
-	}
 }
 
 // verdict turns a result into an exit code.

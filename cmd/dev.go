@@ -9,6 +9,7 @@ import (
 
 	"github.com/athanor-dev/athanor/cmd/cli"
 	"github.com/athanor-dev/athanor/cmd/devloop"
+	"github.com/athanor-dev/athanor/cmd/internal/terminal"
 	"github.com/athanor-dev/athanor/cmd/internal/traces"
 	"github.com/athanor-dev/athanor/cmd/internal/watch"
 	"github.com/athanor-dev/athanor/cmd/render"
@@ -62,7 +63,7 @@ type dev struct {
 	s      *session
 	loop   *devloop.Session
 	lock   *devloop.Lock
-	lines  *lines
+	lines  *terminal.Lines
 	screen devScreen
 	traces devTraces
 	status *render.Status // nil where there is none
@@ -86,17 +87,17 @@ func (a *app) dev(c *cli.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	stopped := a.interrupts.applying(d.stopping)
-	told := a.err
-	if a.asJSON {
-		told = a.out
+	stopped := a.Interrupts.Applying(d.stopping)
+	told := a.Err
+	if a.AsJSON {
+		told = a.Out
 	}
-	unread, err := a.interrupts.hangUpUnread(told)
+	unread, err := a.Interrupts.HangUpUnread(told)
 	if err != nil {
 		return err
 	}
 	defer unread()
-	d.keepStatus()
+	d.status = a.KeepStatus()
 	again := a.program != nil && a.program.again
 	d.loop = &devloop.Session{
 		Machine: devloop.Machine{ObserveEvery: c.Duration("look"), DestroyOnExit: c.Bool("destroy-on-exit"), Whole: !again},
@@ -136,9 +137,9 @@ func (d *dev) open(ctx context.Context, g *engine.Graph) (*engine.Engine, error)
 	if d.lock, err = devloop.TakeLock(dir, s.stage); err != nil {
 		return nil, err
 	}
-	d.lines = d.app.newLines(d.app.err, false)
+	d.lines = d.app.NewLines(d.app.Err, false)
 	d.traces.about = traces.About{Version: d.app.release.Text(), Stack: s.stage.Stack, Stage: s.stage.Name, Command: devName}
-	d.traces.warn = func(text string) { d.screen.apart(func() { d.app.warn("%s", text) }) }
+	d.traces.warn = func(text string) { d.screen.apart(func() { d.app.Warn("%s", text) }) }
 	s.engine.Warm, s.engine.Events, s.engine.Dev = engine.NewWarm(), d.event, s.project.newDev(d.lines)
 	return s.engine, nil
 }

@@ -57,7 +57,7 @@ func (p *goProgram) evaluate(ctx context.Context) (g *engine.Graph, compiled tim
 	binary, err := p.app.buildLight(ctx, p.eval.Dir)
 	compiled = time.Since(began)
 	if binary != "" {
-		g, err = p.app.inChildren(ctx, binary, p.eval, p.app.err, nil)
+		g, err = p.app.inChildren(ctx, binary, p.eval, p.app.Err, nil)
 		if _, must := errors.AsType[*commandError](err); !must {
 			return g, compiled, err
 		}
@@ -69,7 +69,7 @@ func (p *goProgram) evaluate(ctx context.Context) (g *engine.Graph, compiled tim
 	if err != nil {
 		return nil, compiled, err
 	}
-	g, err = p.app.inChildren(ctx, binary, p.eval, p.app.err, nil)
+	g, err = p.app.inChildren(ctx, binary, p.eval, p.app.Err, nil)
 	if _, must := errors.AsType[*commandError](err); must {
 		return nil, compiled, &devloop.HandOver{Binary: binary}
 	}

@@ -9,10 +9,12 @@ import (
 	"github.com/athanor-dev/athanor/cmd/cli"
 	"github.com/athanor-dev/athanor/cmd/devloop"
 	"github.com/athanor-dev/athanor/cmd/internal/grants"
+	"github.com/athanor-dev/athanor/cmd/internal/terminal"
 	"github.com/athanor-dev/athanor/cmd/internal/watch"
 	"github.com/athanor-dev/athanor/cmd/internal/yamlstack"
 	"github.com/athanor-dev/athanor/cmd/stackprogram"
 	"github.com/athanor-dev/athanor/engine"
+	"github.com/athanor-dev/athanor/reconcile"
 	"github.com/athanor-dev/athanor/reconcile/localfile"
 	"github.com/athanor-dev/athanor/statestore/seal"
 )
@@ -93,4 +95,9 @@ func (d *dev) secretFiles(g *engine.Graph) []string {
 		}
 	}
 	return files
+}
+
+// newDev makes the dev session of a project, whose objects print to l. The caller closes it.
+func (p *project) newDev(l *terminal.Lines) *reconcile.Dev {
+	return &reconcile.Dev{Dir: filepath.Join(p.root, ".athanor", "dev"), Output: l.Line}
 }

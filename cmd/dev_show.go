@@ -2,13 +2,13 @@ package cmd
 
 import (
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/athanor-dev/athanor/cmd/devloop"
+	"github.com/athanor-dev/athanor/cmd/internal/terminal"
 	"github.com/athanor-dev/athanor/cmd/render"
 	"github.com/athanor-dev/athanor/engine"
 )
@@ -32,11 +32,11 @@ const (
 func (d *dev) Line(l devloop.Line) {
 	l.Paths = slices.Clone(l.Paths)
 	for i, path := range l.Paths {
-		l.Paths[i] = d.app.place(path)
+		l.Paths[i] = d.app.Place(path)
 	}
-	if d.app.asJSON {
+	if d.app.AsJSON {
 		l.Time, l.Stack, l.Stage = time.Now().UTC(), d.s.stage.Stack, d.s.stage.Name
-		d.app.json(l)
+		d.app.JSON(l)
 		return
 	}
 	switch l.Type {
@@ -66,37 +66,19 @@ func (d *dev) Line(l devloop.Line) {
 
 // Problem implements [devloop.View].
 func (d *dev) Problem(err error, runs bool) {
-	if d.app.asJSON {
-		line := d.app.errors().Line(devloop.LineProblem, err, codeOf(err))
-		d.app.json(devProblemLine{time.Now().UTC(), d.s.stage.Stack, d.s.stage.Name, line})
+	if d.app.AsJSON {
+		line := d.app.Errors().Line(devloop.LineProblem, err, terminal.CodeOf(err))
+		d.app.JSON(devProblemLine{time.Now().UTC(), d.s.stage.Stack, d.s.stage.Name, line})
 		return
 	}
 	d.screen.apart(func() {
-		d.app.reportAs(err, codeOf(err))
+		d.app.ReportAs(err, terminal.CodeOf(err))
 		if runs {
-			fmt.Fprintln(d.app.err, "what runs keeps running")
+			fmt.Fprintln(d.app.Err, "what runs keeps running")
 		}
 	})
 	d.screen.broke(true)
 	d.standing("failed")
-}
-
-// aboveStatus is the terminal of a session, whose status line stays at its bottom.
-type aboveStatus struct {
-	*render.Status
-	under io.Writer
-}
-
-// keepStatus gives the session its status line, above which everything is shown from now on.
-func (d *dev) keepStatus() {
-	a := d.app
-	if a.asJSON || !a.draws(a.err) {
-		return
-	}
-	screen := a.screen(a.err)
-	screen.Out = a.err // what is shown above it waits for questions by itself
-	d.status = render.NewStatus(screen)
-	a.err = aboveStatus{d.status, a.err}
 }
 
 // standing says in the status line how the session is.
@@ -120,7 +102,7 @@ func (d *dev) hideStatus(hidden bool) {
 // stopping tells what a first signal does.
 func (d *dev) stopping() {
 	if d.screen.atWork() {
-		d.say(stoppingText)
+		d.say(terminal.StoppingText)
 	}
 }
 
@@ -130,8 +112,8 @@ func (d *dev) say(text string) { d.screen.say(d, text) }
 // event takes an event of a run.
 func (d *dev) event(e engine.Event) {
 	d.traces.event(d.c.Context, e)
-	if d.app.asJSON {
-		d.app.json(e)
+	if d.app.AsJSON {
+		d.app.JSON(e)
 		return
 	}
 	d.screen.event(e)
@@ -140,10 +122,10 @@ func (d *dev) event(e engine.Event) {
 // Report implements [devloop.View]: how a run ended, in a line or two.
 func (d *dev) Report(kind string, res *engine.Result, p *engine.Plan) {
 	a, outputs := d.app, render.Outputs(res)
-	if a.asJSON {
+	if a.AsJSON {
 		line := d.s.summary(res, p, outputs)
 		line.Type = kind
-		a.json(line)
+		a.JSON(line)
 		return
 	}
 	if kind == devloop.LineLooked && res.Run == "" {
@@ -153,17 +135,17 @@ func (d *dev) Report(kind string, res *engine.Result, p *engine.Plan) {
 	defer d.hideStatus(false)
 	d.standing(d.screen.reported(kind, res))
 	d.screen.apart(func() {
-		style := a.style(a.err)
+		style := a.Style(a.Err)
 		for _, warning := range p.Warnings {
 			if !d.screen.warned[warning] {
 				d.screen.warn(warning)
-				fmt.Fprintln(a.err, "note: "+style.Clean(warning))
+				fmt.Fprintln(a.Err, "note: "+style.Clean(warning))
 			}
 		}
-		style.Result(a.err, res, render.Ending{Ended: d.screen.ended(), Errors: a.errors()})
+		style.Result(a.Err, res, render.Ending{Ended: d.screen.ended(), Errors: a.Errors()})
 		if fmt.Sprint(outputs) != d.screen.outputs {
 			d.screen.outputs = fmt.Sprint(outputs)
-			a.style(a.out).Outputs(a.out, outputs)
+			a.Style(a.Out).Outputs(a.Out, outputs)
 		}
 	})
 }
@@ -207,14 +189,14 @@ const oneScreen = 20
 
 // Begin implements [devloop.View].
 func (d *dev) Begin(p *engine.Plan) {
-	if d.app.asJSON {
+	if d.app.AsJSON {
 		return
 	}
 	s := &d.screen
 	d.hideStatus(true)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.progress = render.NewProgress(d.app.screen(d.app.err), p)
+	s.progress = render.NewProgress(d.app.Screen(d.app.Err), p)
 	s.progress.Bound(oneScreen)
 	d.lines.Above(s.progress)
 }
@@ -276,7 +258,7 @@ func (s *devScreen) say(d *dev, text string) {
 	case p != nil:
 		p.Say(text)
 	default:
-		d.app.style(d.app.err).Line(d.app.err, text)
+		d.app.Style(d.app.Err).Line(d.app.Err, text)
 	}
 }
 

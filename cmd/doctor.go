@@ -112,12 +112,12 @@ func doctorEnd(missing int) error {
 
 // showCheck prints a check.
 func (a *app) showCheck(k check) {
-	if a.asJSON {
+	if a.AsJSON {
 		k.Text = render.Escaped(k.Text)
-		a.json(k)
+		a.JSON(k)
 		return
 	}
-	a.style(a.out).Check(a.out, render.Check(k))
+	a.Style(a.Out).Check(a.Out, render.Check(k))
 }
 
 // failed is a check that found something missing.
@@ -128,7 +128,7 @@ func (a *app) failed(name string, err error) check {
 		fixes = append(fixes, reconcile.Hints(p.Err)...)
 	}
 	if texts == nil {
-		texts = []string{a.masked(err)}
+		texts = []string{a.Masked(err)}
 	}
 	fixes = append(fixes, render.Hints(err)...)
 	slices.Sort(fixes)

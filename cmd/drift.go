@@ -83,7 +83,7 @@ func (s *session) reportDrift(ctx context.Context, p *engine.Plan) error {
 	if err := store.ReportDrift(ctx, s.stage, found); err != nil {
 		return fmt.Errorf("--report: %w", err)
 	}
-	fmt.Fprintf(s.app.err, "reported to %s: %d drifted\n", store.Place(), found.Drifted)
+	fmt.Fprintf(s.app.Err, "reported to %s: %d drifted\n", store.Place(), found.Drifted)
 	return nil
 }
 
@@ -121,20 +121,20 @@ func driftFound(p *engine.Plan) wire.NewDrift {
 // showDrift prints what drifted. What could not be looked at is an error; what drifted and cannot be repaired is drift.
 func (s *session) showDrift(p *engine.Plan) error {
 	a := s.app
-	if a.asJSON {
-		a.json(render.PlanDocument{Plan: p})
+	if a.AsJSON {
+		a.JSON(render.PlanDocument{Plan: p})
 	} else {
-		s.showPlan(a.out, p, true)
+		s.showPlan(a.Out, p, true)
 	}
 	if err := p.BlockedError(p.Uncompared()); err != nil {
-		return a.refused(s.shown(true, err))
+		return a.Refused(s.shown(true, err))
 	}
 	switch {
 	case p.Pending():
-		fmt.Fprintln(a.err, "exit code 2: there is drift; --repair reverts it")
+		fmt.Fprintln(a.Err, "exit code 2: there is drift; --repair reverts it")
 		return cli.Exit(cli.ExitPending)
 	case p.Drifted():
-		fmt.Fprintln(a.err, "exit code 2: there is drift, and --repair cannot revert it")
+		fmt.Fprintln(a.Err, "exit code 2: there is drift, and --repair cannot revert it")
 		return cli.Exit(cli.ExitPending)
 	}
 	return nil
@@ -143,8 +143,8 @@ func (s *session) showDrift(p *engine.Plan) error {
 // repair shows what drifted, asks, and changes it back. What cannot be repaired stops nothing else.
 func (s *session) repair(c *cli.Context, p *engine.Plan) error {
 	a := s.app
-	if !a.asJSON && (p.Drifted() || len(p.Blocked()) > 0 || len(p.Left) > 0) {
-		s.showPlan(a.err, p, !c.Bool("yes"))
+	if !a.AsJSON && (p.Drifted() || len(p.Blocked()) > 0 || len(p.Left) > 0) {
+		s.showPlan(a.Err, p, !c.Bool("yes"))
 	}
 	if p.Pending() && !c.Bool("yes") {
 		if err := s.approve(c.Context, p); err != nil {

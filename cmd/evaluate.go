@@ -22,7 +22,7 @@ var errNoSecondEvaluation = errors.New("the program cannot be evaluated a second
 // evaluate runs this process's own program twice, with differently spelt tokens, the second time in a process of its own
 // whose output is discarded, and compares.
 func (a *app) evaluate(ctx context.Context, q stackprogram.Question) (*engine.Graph, error) {
-	a.first.end() // the program may print
+	a.EndFirstLine() // the program may print
 	self, err := os.Executable()
 	if err != nil {
 		return nil, err
@@ -32,7 +32,7 @@ func (a *app) evaluate(ctx context.Context, q stackprogram.Question) (*engine.Gr
 	if other.ended {
 		return nil, other.err
 	}
-	first, err := a.program.diverted(q, a.asJSON)
+	first, err := a.program.diverted(q, a.AsJSON)
 	if err != nil {
 		return nil, err
 	}
@@ -109,7 +109,7 @@ func (a *app) declared(ctx context.Context, q stackprogram.Question) (*engine.Gr
 		return nil, &commandError{}
 	}
 	out, errs := os.Stdout, os.Stderr
-	if a.asJSON {
+	if a.AsJSON {
 		out = errs
 	}
 	return a.inChildren(ctx, binary, q, out, errs)
@@ -140,9 +140,9 @@ func (a *app) inChildren(ctx context.Context, binary string, q stackprogram.Ques
 	cmd.Stdout, cmd.Stderr = out, errs
 	q.Pipes = true
 	answer, child, err := stackprogram.Ask(ctx, cmd, q)
-	a.mu.Lock()
+	a.running.Lock()
 	a.children = append(slices.DeleteFunc(a.children, func(c *stackprogram.Child) bool { return !c.Runs() }), child)
-	a.mu.Unlock()
+	a.running.Unlock()
 	other := <-second
 	if err != nil {
 		return nil, err
@@ -188,8 +188,8 @@ func (a *app) mustBeCommand(answer *stackprogram.Answer, child *stackprogram.Chi
 
 // endChildren ends the programs whose functions are called. Those of a process that has ended end by themselves.
 func (a *app) endChildren() error {
-	a.mu.Lock()
-	defer a.mu.Unlock()
+	a.running.Lock()
+	defer a.running.Unlock()
 	var errs []error
 	for _, c := range a.children {
 		errs = append(errs, c.Close())

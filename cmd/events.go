@@ -132,10 +132,10 @@ func (s *session) ended(c *cli.Context, id string) error {
 	case run.Note != "":
 		text += ": " + run.Note
 	}
-	if !a.asJSON {
-		fmt.Fprintf(a.err, "run %s: %s\n", id, a.style(a.err).Clean(text))
+	if !a.AsJSON {
+		fmt.Fprintf(a.Err, "run %s: %s\n", id, a.Style(a.Err).Clean(text))
 	} else if run.State == statestore.Running || run.State == statestore.Lost {
-		a.json(engine.Event{Time: time.Now().UTC(), Run: id, Type: engine.EventWarning, Note: text})
+		a.JSON(engine.Event{Time: time.Now().UTC(), Run: id, Type: engine.EventWarning, Note: text})
 	}
 	return nil
 }
@@ -147,9 +147,9 @@ func (a *app) printEvent(run string, recorded statestore.Event) {
 		e = engine.Event{Type: engine.EventWarning, Note: "this event cannot be read"}
 	}
 	e.Run, e.Seq = run, recorded.Seq
-	if a.asJSON {
-		a.json(e)
+	if a.AsJSON {
+		a.JSON(e)
 		return
 	}
-	a.style(a.out).Event(a.out, e)
+	a.Style(a.Out).Event(a.Out, e)
 }

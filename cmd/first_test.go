@@ -10,6 +10,7 @@ import (
 
 	"github.com/creack/pty"
 
+	"github.com/athanor-dev/athanor/cmd/internal/terminal"
 	"github.com/athanor-dev/athanor/reconcile"
 )
 
@@ -42,7 +43,7 @@ func TestFirstLineBeforeAllElse(t *testing.T) {
 				return text
 			}
 			t.Chdir(t.TempDir())
-			a := &app{in: os.Stdin, out: guarded(tty), err: guarded(tty)}
+			a := &app{Terminal: &terminal.Terminal{In: os.Stdin, Out: terminal.Guarded(tty), Err: terminal.Guarded(tty)}}
 			asked := false
 			a.execute(append([]string{"athanor"}, strings.Fields(line)...), func() []reconcile.Provider {
 				asked = true

@@ -60,11 +60,11 @@ func (a *app) generate(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	if a.asJSON {
-		a.json(map[string]any{"package": pkg, "go": string(text)})
+	if a.AsJSON {
+		a.JSON(map[string]any{"package": pkg, "go": string(text)})
 		return nil
 	}
-	_, err = a.out.Write(text)
+	_, err = a.Out.Write(text)
 	return err
 }
 

@@ -38,7 +38,7 @@ func (a *app) orDelegate(c *cli.Context, src *source, names int, err error) erro
 		return err
 	}
 	if must.why != "" {
-		fmt.Fprintf(a.err, "note: %s: it is run as the command\n", must.why)
+		fmt.Fprintf(a.Err, "note: %s: it is run as the command\n", must.why)
 	}
 	return a.delegate(c, src, names)
 }
@@ -62,7 +62,7 @@ func (a *app) become(c *cli.Context, binary string, src *source, names int, vari
 	if c.IsSet("store") {
 		env = append(without(env, cli.StoreVariable), cli.StoreVariable+"="+c.String("store"))
 	}
-	a.first.end()
+	a.EndFirstLine()
 	return replaceProcess(binary, args, env)
 }
 
@@ -145,10 +145,10 @@ func (a *app) buildLight(ctx context.Context, dir string) (string, error) {
 // line once that takes long.
 func (a *app) building(dir string) (stop func()) {
 	if a.inDev {
-		timer := time.AfterFunc(time.Second, func() { fmt.Fprintf(a.err, "building %s\n", dir) })
+		timer := time.AfterFunc(time.Second, func() { fmt.Fprintf(a.Err, "building %s\n", dir) })
 		return func() { timer.Stop() }
 	}
-	return render.NewBuilding(a.screen(a.err), dir).Close
+	return render.NewBuilding(a.Screen(a.Err), dir).Close
 }
 
 // inCache is the place of a program in the project's cache.

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/athanor-dev/athanor/cmd/internal/terminal"
 )
 
 // goStack is a folder with a Go program that says what it was built of.
@@ -35,7 +37,7 @@ func goStack(t *testing.T) (dir string, write func(name, text string)) {
 // TestProgramIsLinkedOnce: a program is linked when anything changed that it is made of, and at no other time.
 func TestProgramIsLinkedOnce(t *testing.T) {
 	dir, write := goStack(t)
-	a := &app{err: io.Discard}
+	a := &app{Terminal: &terminal.Terminal{Err: io.Discard}}
 	var before os.FileInfo
 	build := func(what, want string, linked bool) {
 		t.Helper()
@@ -83,7 +85,7 @@ func TestProgramIsLinkedOnce(t *testing.T) {
 // TestCutBuild: what a build that was cut has left is never taken for the program, and goes after a day.
 func TestCutBuild(t *testing.T) {
 	dir, write := goStack(t)
-	a := &app{err: io.Discard}
+	a := &app{Terminal: &terminal.Terminal{Err: io.Discard}}
 	binary, err := a.build(t.Context(), dir)
 	if err != nil {
 		t.Fatal(err)

@@ -14,6 +14,7 @@ import (
 	"github.com/athanor-dev/athanor/asset"
 	"github.com/athanor-dev/athanor/cmd/cli"
 	"github.com/athanor-dev/athanor/cmd/internal/grants"
+	"github.com/athanor-dev/athanor/cmd/internal/terminal"
 	"github.com/athanor-dev/athanor/cmd/internal/yamlstack"
 	"github.com/athanor-dev/athanor/cmd/render"
 	"github.com/athanor-dev/athanor/engine"
@@ -175,14 +176,14 @@ func (a *app) permitBy(ctx context.Context, g *granting, d grants.Document) erro
 	if len(missing) == 0 {
 		return nil
 	}
-	if !g.asks || a.asJSON || !isTerminal(a.in) {
+	if !g.asks || a.AsJSON || !terminal.IsTerminal(a.In) {
 		return refusal(missing)
 	}
-	fmt.Fprintln(a.err, "The stack asks for what was never allowed:")
+	fmt.Fprintln(a.Err, "The stack asks for what was never allowed:")
 	for _, ask := range missing {
-		fmt.Fprintln(a.err, "  "+ask.Sentence())
+		fmt.Fprintln(a.Err, "  "+ask.Sentence())
 	}
-	if err := a.ask(ctx, "Allow this for "+g.project+", now and later?"); err != nil {
+	if err := a.Ask(ctx, "Allow this for "+g.project+", now and later?"); err != nil {
 		return err
 	}
 	return g.remember(missing)

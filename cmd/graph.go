@@ -33,11 +33,11 @@ func (a *app) graphs(c *cli.Context) error {
 		return a.orDelegate(c, src, 0, err)
 	}
 	switch {
-	case a.asJSON:
-		return a.document(g)
+	case a.AsJSON:
+		return a.Document(g)
 	case c.Bool("dot"):
-		return render.GraphDOT(a.out, g)
+		return render.GraphDOT(a.Out, g)
 	default:
-		return render.GraphList(a.out, g)
+		return render.GraphList(a.Out, g)
 	}
 }

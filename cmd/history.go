@@ -54,15 +54,15 @@ func (a *app) history(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	if len(lines) == 0 && !a.asJSON {
-		fmt.Fprintf(a.err, "%s: state has no run\nnext:  %s\n", s.stage, firstDeploy(c))
+	if len(lines) == 0 && !a.AsJSON {
+		fmt.Fprintf(a.Err, "%s: state has no run\nnext:  %s\n", s.stage, firstDeploy(c))
 	}
-	if !a.asJSON {
-		a.style(a.out).Runs(a.out, lines)
+	if !a.AsJSON {
+		a.Style(a.Out).Runs(a.Out, lines)
 		return nil
 	}
 	for _, l := range lines {
-		a.json(l)
+		a.JSON(l)
 	}
 	return nil
 }
@@ -100,12 +100,12 @@ func (a *app) compareRuns(c *cli.Context) error {
 		}
 	}
 	all := compared(sides[0], sides[1])
-	if !a.asJSON {
-		a.style(a.out).Comparison(a.out, runs[0], runs[1], all)
+	if !a.AsJSON {
+		a.Style(a.Out).Comparison(a.Out, runs[0], runs[1], all)
 		return nil
 	}
 	for _, line := range all {
-		a.json(line)
+		a.JSON(line)
 	}
 	return nil
 }

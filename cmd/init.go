@@ -93,7 +93,7 @@ func (a *app) initialize(c *cli.Context) error {
 		return err
 	}
 	for _, file := range written {
-		fmt.Fprintf(a.err, "wrote %s\n", filepath.Join(given, filepath.FromSlash(file)))
+		fmt.Fprintf(a.Err, "wrote %s\n", filepath.Join(given, filepath.FromSlash(file)))
 	}
 	a.nextAfterInit(chosen, given, module)
 	return nil
@@ -116,26 +116,26 @@ func (a *app) nextAfterInit(t template.Template, given string, module *gomodule.
 	}
 	if module != nil {
 		for _, note := range module.Notes {
-			fmt.Fprintln(a.err, note)
+			fmt.Fprintln(a.Err, note)
 		}
 		for _, command := range module.Commands {
 			if target != "" {
 				command = "(cd" + target + " && " + command + ")"
 			}
-			fmt.Fprintln(a.err, "next: ", command)
+			fmt.Fprintln(a.Err, "next: ", command)
 		}
 	}
 	if t.Provider != "" {
-		fmt.Fprintf(a.err, "it needs credentials of %s; to see what is missing: athanor doctor%s\n", t.Provider, target)
+		fmt.Fprintf(a.Err, "it needs credentials of %s; to see what is missing: athanor doctor%s\n", t.Provider, target)
 	}
 	if t.Packages != "" {
 		folder := filepath.Join(given, t.Packages)
 		if strings.HasPrefix(folder, "-") {
 			folder = "./" + folder
 		}
-		fmt.Fprintln(a.err, "next: ", "npm install --prefix "+render.ShellWord(folder))
+		fmt.Fprintln(a.Err, "next: ", "npm install --prefix "+render.ShellWord(folder))
 	}
-	fmt.Fprintln(a.err, "next: ", "athanor deploy"+target)
+	fmt.Fprintln(a.Err, "next: ", "athanor deploy"+target)
 }
 
 // templateOf finds a template.

@@ -79,10 +79,10 @@ func (a *app) kindsLike(pattern string) error {
 		return err
 	}
 	for _, name := range names {
-		if a.asJSON {
-			a.json(map[string]any{"kind": name})
+		if a.AsJSON {
+			a.JSON(map[string]any{"kind": name})
 		} else {
-			fmt.Fprintln(a.out, name)
+			fmt.Fprintln(a.Out, name)
 		}
 	}
 	return nil
@@ -104,7 +104,7 @@ func (a *app) schemaCommand() *cli.Command {
 			if err != nil {
 				return err
 			}
-			return a.document(schema)
+			return a.Document(schema)
 		},
 	}
 }
@@ -115,8 +115,8 @@ func (a *app) listKinds() error {
 	for _, name := range names {
 		k, _ := a.catalog.Kind(name)
 		doc := k.Spec().Doc
-		if a.asJSON {
-			a.json(map[string]any{"kind": name, "doc": doc})
+		if a.AsJSON {
+			a.JSON(map[string]any{"kind": name, "doc": doc})
 			continue
 		}
 		rows = append(rows, [2]string{name, render.FirstSentence(doc)})
@@ -126,8 +126,8 @@ func (a *app) listKinds() error {
 		if err != nil {
 			return err
 		}
-		if a.asJSON {
-			a.json(map[string]any{"kind": f.Prefix + "*", "doc": f.Doc, "count": len(types)})
+		if a.AsJSON {
+			a.JSON(map[string]any{"kind": f.Prefix + "*", "doc": f.Doc, "count": len(types)})
 			continue
 		}
 		if len(types) == 0 { // they depend on the stack
@@ -136,7 +136,7 @@ func (a *app) listKinds() error {
 		}
 		rows = append(rows, [2]string{f.Prefix + "*", fmt.Sprintf("%s: %d types, `athanor kinds '%s*'` lists them", render.FirstSentence(f.Doc), len(types), f.Prefix)})
 	}
-	a.style(a.out).Listing(a.out, rows)
+	a.Style(a.Out).Listing(a.Out, rows)
 	return nil
 }
 
@@ -154,13 +154,13 @@ func (a *app) describeKind(name string) error {
 	if err != nil {
 		return err
 	}
-	if a.asJSON {
-		a.json(map[string]any{
+	if a.AsJSON {
+		a.JSON(map[string]any{
 			"kind": name, "doc": spec.Doc, "props": fields, "attributes": attrs, "calls": spec.Calls, "permissions": spec.Permissions.All(),
 			"logs": spec.Logs, "inDev": spec.InDev,
 		})
 		return nil
 	}
-	render.Kind(a.out, name, spec, fields, attrs)
+	render.Kind(a.Out, name, spec, fields, attrs)
 	return nil
 }

@@ -88,13 +88,13 @@ func (a *app) unlock(c *cli.Context) error {
 	}
 	if run != nil {
 		if statestore.MovedBy(run.Command) != "" {
-			fmt.Fprint(a.err, "         If something was deployed there, leave it there: two states of the same objects undo each other's changes.\n"+
+			fmt.Fprint(a.Err, "         If something was deployed there, leave it there: two states of the same objects undo each other's changes.\n"+
 				"         The history at the other store says what ran.\n")
 		}
 	}
 	if run != nil && !c.Bool("yes") {
 		question := fmt.Sprintf("Take %s away from run %s (%s, pid %d on %s)?", s.stage, run.ID, run.Command, run.PID, run.Host)
-		if err := a.ask(c.Context, question); err != nil {
+		if err := a.Ask(c.Context, question); err != nil {
 			return err
 		}
 	}
@@ -124,14 +124,14 @@ func (s *session) order(c *cli.Context, run *statestore.Run, o statestore.Order,
 		line.Run, line.Host, line.PID, line.Why = run.ID, run.Host, run.PID, o.Why
 	}
 	switch {
-	case a.asJSON:
-		a.json(line)
+	case a.AsJSON:
+		a.JSON(line)
 	case line.Done:
-		fmt.Fprintf(a.out, "%s: run %s (%s, pid %d on %s) %s\n", s.stage, run.ID, run.Command, run.PID, run.Host, done)
+		fmt.Fprintf(a.Out, "%s: run %s (%s, pid %d on %s) %s\n", s.stage, run.ID, run.Command, run.PID, run.Host, done)
 	case run != nil:
-		fmt.Fprintf(a.out, "%s: run %s holds it no longer\n", s.stage, run.ID)
+		fmt.Fprintf(a.Out, "%s: run %s holds it no longer\n", s.stage, run.ID)
 	default:
-		fmt.Fprintf(a.out, "%s: no run holds it\n", s.stage)
+		fmt.Fprintf(a.Out, "%s: no run holds it\n", s.stage)
 	}
 	return nil
 }

@@ -88,13 +88,13 @@ func (a *app) login(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	if a.asJSON {
-		a.json(loginLine{"login", origin, about.Account, about.Grants, about.Expires, kept})
+	if a.AsJSON {
+		a.JSON(loginLine{"login", origin, about.Account, about.Grants, about.Expires, kept})
 		return nil
 	}
-	fmt.Fprintf(a.out, "%s: you are %s: %s; the token expires %s\n", origin, about.Account, grantsText(about.Grants), about.Expires)
+	fmt.Fprintf(a.Out, "%s: you are %s: %s; the token expires %s\n", origin, about.Account, grantsText(about.Grants), about.Expires)
 	if kept == login.InKeyring {
-		fmt.Fprintln(a.err, "the token is in the keyring of this session")
+		fmt.Fprintln(a.Err, "the token is in the keyring of this session")
 	}
 	return nil
 }
@@ -102,9 +102,9 @@ func (a *app) login(c *cli.Context) error {
 // tokenFor asks for a token, or signs in for one.
 func (a *app) tokenFor(c *cli.Context, origin string) (string, error) {
 	if !c.Bool("oidc") {
-		return a.readSecret(c.Context, "token", "token for "+origin+": ")
+		return a.ReadSecret(c.Context, "token", "token for "+origin+": ")
 	}
-	return login.SignIn(c.Context, origin, func(address string) { fmt.Fprintln(a.err, "sign in with a browser on this machine: "+address) })
+	return login.SignIn(c.Context, origin, func(address string) { fmt.Fprintln(a.Err, "sign in with a browser on this machine: "+address) })
 }
 
 func grantsText(grants []wire.Grant) string {
@@ -123,11 +123,11 @@ func (a *app) logout(c *cli.Context) error {
 	if err := login.Forget(origin); err != nil {
 		return fmt.Errorf("%s: %w", origin, err)
 	}
-	if a.asJSON {
-		a.json(loginLine{Type: "logout", URL: origin})
+	if a.AsJSON {
+		a.JSON(loginLine{Type: "logout", URL: origin})
 		return nil
 	}
-	fmt.Fprintf(a.out, "%s: the token was removed from this machine\n", origin)
+	fmt.Fprintf(a.Out, "%s: the token was removed from this machine\n", origin)
 	return nil
 }
 

@@ -69,7 +69,7 @@ func looksLikeAddress(text string) bool {
 
 // printLogs shows lines as they come. What cannot be read is said, and stops none of the others.
 func (a *app) printLogs(c *cli.Context, sources []tail.Source, query reconcile.LogQuery) error {
-	out := a.newLines(a.out, true)
+	out := a.NewLines(a.Out, true)
 	for _, s := range sources {
 		out.Expect(s.Address)
 	}
@@ -79,7 +79,7 @@ func (a *app) printLogs(c *cli.Context, sources []tail.Source, query reconcile.L
 		case err != nil && c.Context.Err() != nil:
 		case err != nil:
 			failed = true
-			a.report(fmt.Errorf("%s: %w", line.Address, err))
+			a.Report(fmt.Errorf("%s: %w", line.Address, err))
 		default:
 			count++
 			out.Line(line.Address, line.LogLine)
@@ -90,8 +90,8 @@ func (a *app) printLogs(c *cli.Context, sources []tail.Source, query reconcile.L
 		return cli.Exit(cli.ExitInterrupted)
 	case failed:
 		return cli.Exit(cli.ExitError)
-	case count == 0 && !a.asJSON:
-		fmt.Fprintln(a.err, "no such lines; --since all shows every line that is kept")
+	case count == 0 && !a.AsJSON:
+		fmt.Fprintln(a.Err, "no such lines; --since all shows every line that is kept")
 	}
 	return nil
 }

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"maps"
 	"os"
@@ -20,6 +19,7 @@ import (
 	"github.com/athanor-dev/athanor/cmd/internal/files"
 	"github.com/athanor-dev/athanor/cmd/internal/grants"
 	"github.com/athanor-dev/athanor/cmd/internal/release"
+	"github.com/athanor-dev/athanor/cmd/internal/terminal"
 	"github.com/athanor-dev/athanor/cmd/internal/yamlstack"
 	"github.com/athanor-dev/athanor/cmd/render"
 	"github.com/athanor-dev/athanor/cmd/stackprogram"
@@ -76,8 +76,15 @@ type Release = release.Release
 // Ready runs the ready-made binary and does not return.
 func Ready(r Release) { os.Exit(execute(nil, r)) }
 
+// newApp is the command of a program, nil for the ready-made binary.
+func newApp(t *terminal.Terminal, p *program, r Release) *app {
+	a := &app{Terminal: t, program: p, release: r}
+	t.Excerpt = a.sourceLine
+	return a
+}
+
 func execute(p *program, r Release) int {
-	a := &app{program: p, in: os.Stdin, out: guarded(os.Stdout), err: guarded(os.Stderr), release: r}
+	a := newApp(&terminal.Terminal{In: os.Stdin, Out: terminal.Guarded(os.Stdout), Err: terminal.Guarded(os.Stderr)}, p, r)
 	return a.execute(os.Args, func() []reconcile.Provider {
 		if p == nil {
 			return providers.All()
@@ -88,26 +95,19 @@ func execute(p *program, r Release) int {
 
 // execute runs a command line with the kinds of some providers. They are asked for when the first line is on the terminal.
 func (a *app) execute(args []string, kinds func() []reconcile.Provider) int {
-	a.asJSON, a.noColor = cli.HasSwitch(args, "json"), cli.HasSwitch(args, "no-color")
-	a.first = a.newFirstLine(args)
-	defer a.first.end()
-	for _, stream := range []io.Writer{a.out, a.err} {
-		if g, ok := stream.(*guard); ok {
-			g.first = a.first
-		}
-	}
+	defer a.Start(args)()
 	all := kinds()
 	for i := range all {
 		all[i].Open = a.guarded(all[i])
 	}
 	var err error
 	if a.catalog, err = reconcile.NewCatalog(all...); err != nil {
-		return a.report(err)
+		return a.Report(err)
 	}
 	defer a.catalog.Close()
 	defer func() {
 		for _, text := range a.catalog.Warnings() {
-			a.warn("%s", text)
+			a.Warn("%s", text)
 		}
 	}()
 	return a.run(context.Background(), args)
@@ -235,7 +235,7 @@ func (a *app) loadAny(ctx context.Context, src *source, stage string, config map
 func (a *app) readGraph(src *source, stage string, config map[string]string) (*engine.Graph, error) {
 	g, err := engine.ReadGraph(src.data)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", a.place(src.file()), err)
+		return nil, fmt.Errorf("%s: %w", a.Place(src.file()), err)
 	}
 	g.Dir = src.dir
 	if g.Stage == "" {

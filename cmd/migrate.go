@@ -96,9 +96,9 @@ func (a *app) stateMigrate(c *cli.Context) error {
 	}
 	if !c.Bool("yes") {
 		for _, stage := range stages {
-			fmt.Fprintln(a.err, "  "+stage.String())
+			fmt.Fprintln(a.Err, "  "+stage.String())
 		}
-		if err := a.ask(c.Context, fmt.Sprintf("Move these %d stages to %s?", len(stages), redactURL(to.name))); err != nil {
+		if err := a.Ask(c.Context, fmt.Sprintf("Move these %d stages to %s?", len(stages), redactURL(to.name))); err != nil {
 			return err
 		}
 	}
@@ -107,15 +107,15 @@ func (a *app) stateMigrate(c *cli.Context) error {
 		if err != nil {
 			return err
 		}
-		if a.asJSON {
-			a.json(migratedLine{"migrated", stage.Stack, stage.Name, moved.Rows, moved.Already})
+		if a.AsJSON {
+			a.JSON(migratedLine{"migrated", stage.Stack, stage.Name, moved.Rows, moved.Already})
 			continue
 		}
 		how := "moved"
 		if moved.Already {
 			how = "moved before"
 		}
-		fmt.Fprintf(a.out, "%s: %s, %d resources\n", stage, how, moved.Rows)
+		fmt.Fprintf(a.Out, "%s: %s, %d resources\n", stage, how, moved.Rows)
 	}
 	return nil
 }
@@ -159,7 +159,7 @@ func (a *app) migrating(ctx context.Context, from, to *project) ([]statestore.St
 	stages = slices.DeleteFunc(stages, func(s statestore.Stage) bool {
 		foreign := strings.HasPrefix(s.Stack, pulumiapi.Prefix) || strings.HasPrefix(s.Stack, tfhttp.Prefix)
 		if foreign {
-			a.warn("%s stays: it is another tool's, sealed by keys of the service; move it with that tool", s)
+			a.Warn("%s stays: it is another tool's, sealed by keys of the service; move it with that tool", s)
 		}
 		return foreign
 	})

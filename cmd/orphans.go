@@ -60,25 +60,25 @@ func (a *app) orphans(c *cli.Context) error {
 
 // listOrphans says what was found, and where it was looked. Nowhere is an error: that is no clean world.
 func (a *app) listOrphans(s *session, found *engine.Orphans) error {
-	if a.asJSON {
-		a.json(found)
+	if a.AsJSON {
+		a.JSON(found)
 	} else {
-		a.style(a.out).Things(a.out, found.Things)
+		a.Style(a.Out).Things(a.Out, found.Things)
 	}
 	for _, why := range found.Unreached {
-		fmt.Fprintln(a.err, "not looked at:", why)
+		fmt.Fprintln(a.Err, "not looked at:", why)
 	}
 	if len(found.Places) == 0 {
 		return cli.Hint(fmt.Errorf("%s: %w", s.stage, errNowhere), "run it in the directory of the program, which names the locations")
 	}
-	if a.asJSON {
+	if a.AsJSON {
 		return nil
 	}
 	for _, place := range found.Places {
-		fmt.Fprintln(a.err, "looked in", place)
+		fmt.Fprintln(a.Err, "looked in", place)
 	}
 	if len(found.Things) == 0 {
-		fmt.Fprintf(a.err, "%s: no object has the owner tag and is not in state\n", s.stage)
+		fmt.Fprintf(a.Err, "%s: no object has the owner tag and is not in state\n", s.stage)
 	}
 	return nil
 }

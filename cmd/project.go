@@ -205,7 +205,7 @@ func (a *app) warnMoved(stage statestore.Stage, where string) {
 	if where == "" {
 		return
 	}
-	a.warn("%s was moved to %s: what this store has of it is old. --store or $ATHANOR_STORE names the new one.", stage, where)
+	a.Warn("%s was moved to %s: what this store has of it is old. --store or $ATHANOR_STORE names the new one.", stage, where)
 }
 
 // unproven warns, once, that the rest of a damaged state is not proven.

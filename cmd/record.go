@@ -10,6 +10,7 @@ import (
 
 	"github.com/athanor-dev/athanor"
 	"github.com/athanor-dev/athanor/cmd/cli"
+	"github.com/athanor-dev/athanor/cmd/internal/terminal"
 	"github.com/athanor-dev/athanor/cmd/internal/untrusted"
 	"github.com/athanor-dev/athanor/cmd/render"
 	"github.com/athanor-dev/athanor/reconcile"
@@ -69,37 +70,37 @@ func (a *app) output(c *cli.Context) error {
 
 // printTFVars prints outputs for Terraform. A secret one is left out, and not masked: its mask would be taken for its value.
 func (a *app) printTFVars(values map[string]any, secret map[string]bool, name string, reveal bool) error {
-	if name != "" || a.asJSON {
+	if name != "" || a.AsJSON {
 		return cli.Hint(errors.New("--tfvars prints all outputs, and not in JSON"), "--json alone prints what a file *.tfvars.json holds")
 	}
 	for _, name := range slices.Sorted(maps.Keys(secret)) {
 		if secret[name] && !reveal {
 			delete(values, name)
-			fmt.Fprintf(a.err, "secret, and left out: %s; --reveal prints it\n", name)
+			fmt.Fprintf(a.Err, "secret, and left out: %s; --reveal prints it\n", name)
 		}
 	}
-	_, err := fmt.Fprint(a.out, render.TFVars(values))
+	_, err := fmt.Fprint(a.Out, render.TFVars(values))
 	return err
 }
 
 func (a *app) printOutput(stage statestore.Stage, values map[string]any, name string, raw bool) error {
 	v, ok := values[name]
 	switch {
-	case name == "" && a.asJSON:
-		a.json(values)
+	case name == "" && a.AsJSON:
+		a.JSON(values)
 	case name == "":
-		a.style(a.out).Outputs(a.out, values)
+		a.Style(a.Out).Outputs(a.Out, values)
 		if len(values) == 0 {
-			fmt.Fprintf(a.err, "%s has no outputs in state\n", stage)
+			fmt.Fprintf(a.Err, "%s has no outputs in state\n", stage)
 		}
 	case !ok:
 		return noOutput(stage, values, name)
-	case a.asJSON:
-		a.json(v)
+	case a.AsJSON:
+		a.JSON(v)
 	case raw:
-		fmt.Fprintln(unguarded(a.out), render.Plain(v))
+		fmt.Fprintln(terminal.Unguarded(a.Out), render.Plain(v))
 	default:
-		fmt.Fprintln(a.out, render.Escaped(render.Plain(v)))
+		fmt.Fprintln(a.Out, render.Escaped(render.Plain(v)))
 	}
 	return nil
 }
@@ -126,16 +127,16 @@ func (a *app) stateList(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	if a.asJSON {
+	if a.AsJSON {
 		for _, r := range rows {
-			a.json(r)
+			a.JSON(r)
 		}
 		return nil
 	}
 	if len(rows) == 0 {
-		fmt.Fprintf(a.err, "%s: state is empty\nnext:  %s\n", s.stage, firstDeploy(c))
+		fmt.Fprintf(a.Err, "%s: state is empty\nnext:  %s\n", s.stage, firstDeploy(c))
 	}
-	a.style(a.out).Rows(a.out, rows, time.Now(), a.holdsData)
+	a.Style(a.Out).Rows(a.Out, rows, time.Now(), a.holdsData)
 	return nil
 }
 
@@ -157,10 +158,10 @@ func (a *app) stateShow(c *cli.Context) error {
 		if names[i] = r.Address; r.Address != address {
 			continue
 		}
-		if a.asJSON {
-			a.json(r)
+		if a.AsJSON {
+			a.JSON(r)
 		} else {
-			a.style(a.out).Row(a.out, r)
+			a.Style(a.Out).Row(a.Out, r)
 		}
 		return nil
 	}

@@ -65,9 +65,9 @@ func (s *session) relocate(c *cli.Context, to statestore.Stage, renames []engine
 	if err != nil {
 		return err
 	}
-	if !s.app.asJSON {
-		s.showPlan(s.app.err, m.Source, false)
-		fmt.Fprintln(s.app.err)
+	if !s.app.AsJSON {
+		s.showPlan(s.app.Err, m.Source, false)
+		fmt.Fprintln(s.app.Err)
 	}
 	target.applyPlan = func(ctx context.Context, _ *engine.Plan, o engine.ApplyOptions) (*engine.Result, error) {
 		return m.Apply(ctx, o)
@@ -94,6 +94,6 @@ func (s *session) elsewhere(c *cli.Context, stage statestore.Stage) (*session, e
 	}
 	target.engine.Parallel = s.engine.Parallel
 	own, other := s.engine, target.engine
-	s.app.redacted = func(err error) string { return own.Redacted(errors.New(other.Redacted(err))) }
+	s.app.Redacted = func(err error) string { return own.Redacted(errors.New(other.Redacted(err))) }
 	return &target, nil
 }

@@ -54,8 +54,8 @@ func (s *session) parseReview(data []byte) (*savedPlan, error) {
 	if err == nil {
 		err = review.authentic(s.engine.Key, s.stage)
 	}
-	if err == nil && (review.plan.Stack != s.stage.Stack || review.plan.Stage != s.stage.Name) {
-		err = fmt.Errorf("it is of %s/%s, not of %s", review.plan.Stack, review.plan.Stage, s.stage)
+	if err == nil && (review.Plan.Stack != s.stage.Stack || review.Plan.Stage != s.stage.Name) {
+		err = fmt.Errorf("it is of %s/%s, not of %s", review.Plan.Stack, review.Plan.Stage, s.stage)
 	}
 	return review, err
 }
@@ -65,7 +65,7 @@ func (s *session) asReviewed(p *engine.Plan) error {
 	if s.reviewed == nil {
 		return nil
 	}
-	differences := unreviewed(s.reviewed.plan, p)
+	differences := unreviewed(s.reviewed.Plan, p)
 	if len(differences) == 0 {
 		return nil
 	}

@@ -46,7 +46,7 @@ func (a *app) rewrap(c *cli.Context) error {
 		return err
 	}
 	if c.Bool("passphrase") {
-		w.Passphrase, err = a.readSecret(c.Context, "passphrase", fmt.Sprintf("new passphrase for %s: ", s.stage), "once more: ")
+		w.Passphrase, err = a.ReadSecret(c.Context, "passphrase", fmt.Sprintf("new passphrase for %s: ", s.stage), "once more: ")
 		if err != nil {
 			return err
 		}

@@ -112,7 +112,7 @@ func (a *app) secretRotate(c *cli.Context) error {
 	line := rotateLine{secretLine: s.secretLine(c, secrets.Path), Number: s.engine.Key.Number()}
 	if !c.Bool("list-exposed") {
 		line.Run = newRun()
-		a.interrupts.lasting()
+		a.Interrupts.Lasting()
 		rotation := s.rotation(c, line.Run)
 		for _, file := range c.StringSlice("copy") {
 			saved, err := a.savedCopy(c.Context, s.stage, file)
@@ -132,9 +132,9 @@ func (a *app) secretRotate(c *cli.Context) error {
 	if line.Exposed, err = rotate.Exposed(c.Context, s.rotation(c, "")); err != nil {
 		return err
 	}
-	if a.asJSON {
+	if a.AsJSON {
 		line.Exposed = append([]string{}, line.Exposed...)
-		a.json(line)
+		a.JSON(line)
 		return nil
 	}
 	a.saidRotated(s.stage, seal.KeyPath(keySources(c.Context, s.stage, s.dir)), line)
@@ -166,28 +166,28 @@ func (a *app) savedCopy(ctx context.Context, stage statestore.Stage, file string
 
 func (a *app) saidRotated(stage statestore.Stage, ring string, line rotateLine) {
 	if line.Run != "" {
-		fmt.Fprintf(a.err, "%s: key %s (number %d) seals %s and %s; check in %s\n", stage, line.Key, line.Number,
-			render.Plural(line.Rows, "entry", "entries"), render.Plural(line.Sealed, "secret", "secrets"), a.place(ring))
+		fmt.Fprintf(a.Err, "%s: key %s (number %d) seals %s and %s; check in %s\n", stage, line.Key, line.Number,
+			render.Plural(line.Rows, "entry", "entries"), render.Plural(line.Sealed, "secret", "secrets"), a.Place(ring))
 		if line.Copies > 0 {
-			fmt.Fprintf(a.err, "sealed again: %s\n", render.Plural(line.Copies, "saved copy", "saved copies"))
+			fmt.Fprintf(a.Err, "sealed again: %s\n", render.Plural(line.Copies, "saved copy", "saved copies"))
 		}
 		for _, part := range line.ScrapsIn {
-			fmt.Fprintf(a.err, "what the old key sealed may still be in %s\n", part)
+			fmt.Fprintf(a.Err, "what the old key sealed may still be in %s\n", part)
 		}
 		if len(line.Kept) > 0 {
-			fmt.Fprintf(a.err, "generated values derive from %s, which stays in the ring\n", strings.Join(line.Kept, ", "))
+			fmt.Fprintf(a.Err, "generated values derive from %s, which stays in the ring\n", strings.Join(line.Kept, ", "))
 		}
 	}
 	for _, where := range line.Exposed {
-		fmt.Fprintln(a.out, where)
+		fmt.Fprintln(a.Out, where)
 	}
 	switch {
 	case len(line.Exposed) > 0:
-		a.style(a.err).Hints(a.err, []string{
+		a.Style(a.Err).Hints(a.Err, []string{
 			"an older key could open these: change each at its service, generated ones by raising version",
 		})
 	case line.Run == "":
-		fmt.Fprintln(a.err, "no secret is known that an older key could open")
+		fmt.Fprintln(a.Err, "no secret is known that an older key could open")
 	}
 }
 
@@ -239,17 +239,17 @@ func (a *app) secretRecipients(c *cli.Context) error {
 		secretLine: s.secretLine(c, seal.KeyPath(place)), Number: key.Number(), Recipients: append([]seal.Recipient{}, who...),
 	}
 	line.From, line.Alone = key.Origin().Text, key.Origin().Alone
-	if a.asJSON {
-		a.json(line)
+	if a.AsJSON {
+		a.JSON(line)
 		return nil
 	}
 	for _, r := range who {
-		fmt.Fprintf(a.out, "%s\n", strings.TrimSpace(fmt.Sprintf("%-10s  %s", r.By, r.To)))
+		fmt.Fprintf(a.Out, "%s\n", strings.TrimSpace(fmt.Sprintf("%-10s  %s", r.By, r.To)))
 	}
 	if len(who) == 0 {
-		fmt.Fprintf(a.err, "%s: the key has no recipient; it comes from %s\n", s.stage, line.From)
+		fmt.Fprintf(a.Err, "%s: the key has no recipient; it comes from %s\n", s.stage, line.From)
 	}
-	fmt.Fprintf(a.err, "key %s (number %d), opened here from %s\n", line.Key, line.Number, line.From)
+	fmt.Fprintf(a.Err, "key %s (number %d), opened here from %s\n", line.Key, line.Number, line.From)
 	return nil
 }
 

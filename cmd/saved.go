@@ -20,13 +20,13 @@ import (
 
 // savedPlan is the file that `plan --out` writes. It names the program, so that deploying it runs the same one.
 type savedPlan struct {
-	Format  int                `json:"athanorPlan"`
-	Target  string             `json:"target"`
-	Stage   string             `json:"stage"`
-	Store   string             `json:"store,omitempty"`
-	Config  map[string]string  `json:"config,omitempty"`
-	Options engine.PlanOptions `json:"options"`
-	Plan    json.RawMessage    `json:"plan"`
+	Format   int                `json:"athanorPlan"`
+	Target   string             `json:"target"`
+	Stage    string             `json:"stage"`
+	Store    string             `json:"store,omitempty"`
+	Config   map[string]string  `json:"config,omitempty"`
+	Options  engine.PlanOptions `json:"options"`
+	Document json.RawMessage    `json:"plan"`
 	// NewStage permits creating the stage, which the store did not know when the plan was saved.
 	NewStage bool `json:"newStage,omitempty"`
 	// Key is the id of the stage's newest key when the plan was made, Number its number; MAC authenticates the rest of
@@ -35,7 +35,9 @@ type savedPlan struct {
 	Number uint64 `json:"keyNumber"`
 	MAC    string `json:"mac,omitempty"`
 
-	plan *engine.Plan
+	// Plan is what Document holds.
+	Plan *engine.Plan `json:"-"`
+
 	data []byte // of the file
 }
 
@@ -60,19 +62,22 @@ func (s *session) planDocument(ctx context.Context, p *engine.Plan) ([]byte, err
 	if err != nil {
 		return nil, err
 	}
-	key := s.engine.Key
-	doc := savedPlan{
-		Format: savedPlanFormat, Target: s.target, Stage: s.stage.Name, Store: redactURL(s.store), Config: s.config, Options: s.options, Plan: plan,
-		NewStage: !known, Key: key.ID(), Number: key.Number(),
-	}
-	data, err := json.Marshal(doc)
+	return savedPlan{
+		Target: s.target, Stage: s.stage.Name, Store: redactURL(s.store), Config: s.config, Options: s.options, Document: plan, NewStage: !known,
+	}.seal(s.engine.Key)
+}
+
+// seal is the text of a saved plan, authenticated under the key of its stage.
+func (p savedPlan) seal(key *seal.Key) ([]byte, error) {
+	p.Format, p.Key, p.Number = savedPlanFormat, key.ID(), key.Number()
+	data, err := json.Marshal(p)
 	if err != nil {
 		return nil, err
 	}
-	if doc.MAC, err = savedMAC(key, data); err != nil {
+	if p.MAC, err = savedMAC(key, data); err != nil {
 		return nil, err
 	}
-	if data, err = json.MarshalIndent(doc, "", " "); err != nil {
+	if data, err = json.MarshalIndent(p, "", " "); err != nil {
 		return nil, err
 	}
 	return append(data, '\n'), nil
@@ -123,7 +128,7 @@ func parsePlan(data []byte) (*savedPlan, error) {
 	p := savedPlan{data: data}
 	err := json.Unmarshal(data, &p)
 	if err == nil {
-		p.plan, err = engine.ReadPlan(p.Plan)
+		p.Plan, err = engine.ReadPlan(p.Document)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("saved plan: %w", err)
@@ -143,7 +148,7 @@ func (s *session) adoptPlan(c *cli.Context, src *source, target string) (*source
 	if given := c.String("stage"); given != "" && given != p.Stage {
 		return nil, fmt.Errorf("the saved plan is for stage %q, not %q", p.Stage, given)
 	}
-	s.saved, s.savedFile, s.options, s.stage.Name, s.config = p.plan, p, p.Options, p.Stage, p.Config
+	s.saved, s.savedFile, s.options, s.stage.Name, s.config = p.Plan, p, p.Options, p.Stage, p.Config
 	if target == "" && s.app.program == nil {
 		target = programHere(p.Target)
 		if _, err := s.app.source(c.Context, target); errors.Is(err, errNoProgram) {

@@ -68,7 +68,7 @@ type secretLine struct {
 }
 
 func (s *session) secretLine(c *cli.Context, file string) secretLine {
-	return secretLine{Type: c.Command.Name, Stack: s.stage.Stack, Stage: s.stage.Name, File: s.app.place(file), Key: s.engine.Key.ID()}
+	return secretLine{Type: c.Command.Name, Stack: s.stage.Stack, Stage: s.stage.Name, File: s.app.Place(file), Key: s.engine.Key.ID()}
 }
 
 // openSecrets opens the stage of a command on secrets, and the secrets.
@@ -88,8 +88,8 @@ func (a *app) openSecrets(c *cli.Context, names int) (*session, *seal.Secrets, e
 func (s *session) unsalted() {
 	if s.engine.Key.Origin().Unsalted {
 		a := s.app
-		fmt.Fprintf(a.err, "note: the key of %s is derived from its passphrase without a random salt\n", s.stage)
-		a.style(a.err).Hints(a.err, []string{"athanor secret rotate --stage " + s.stage.Name + " gives it a random one"})
+		fmt.Fprintf(a.Err, "note: the key of %s is derived from its passphrase without a random salt\n", s.stage)
+		a.Style(a.Err).Hints(a.Err, []string{"athanor secret rotate --stage " + s.stage.Name + " gives it a random one"})
 	}
 }
 
@@ -105,7 +105,7 @@ func (a *app) secretSet(c *cli.Context) error {
 	if err != nil || s == nil {
 		return err
 	}
-	value, err := a.readSecret(c.Context, "secret", fmt.Sprintf("%s for %s: ", name, s.stage))
+	value, err := a.ReadSecret(c.Context, "secret", fmt.Sprintf("%s for %s: ", name, s.stage))
 	if err != nil {
 		return err
 	}
@@ -119,10 +119,10 @@ func (a *app) secretSet(c *cli.Context) error {
 
 // said prints what was done: a line of text, or of JSON.
 func (a *app) said(line secretLine, text string) error {
-	if a.asJSON {
-		a.json(line)
+	if a.AsJSON {
+		a.JSON(line)
 	} else {
-		fmt.Fprintln(a.out, text)
+		fmt.Fprintln(a.Out, text)
 	}
 	return nil
 }
@@ -164,19 +164,19 @@ func (a *app) secretList(c *cli.Context) error {
 			line.Unopened = append(line.Unopened, name)
 		}
 	}
-	if a.asJSON {
-		a.json(line)
+	if a.AsJSON {
+		a.JSON(line)
 		return nil
 	}
 	for _, name := range line.Secrets {
-		fmt.Fprintln(a.out, name)
+		fmt.Fprintln(a.Out, name)
 	}
 	if len(line.Secrets) == 0 {
-		fmt.Fprintf(a.err, "%s: no secret is sealed\n", s.stage)
+		fmt.Fprintf(a.Err, "%s: no secret is sealed\n", s.stage)
 	}
-	fmt.Fprintf(a.err, "key %s, from %s\n", line.Key, line.From)
+	fmt.Fprintf(a.Err, "key %s, from %s\n", line.Key, line.From)
 	if line.Alone {
-		a.style(a.err).Hints(a.err, []string{"only this machine has it; athanor secret rewrap gives it to others, or to a backup"})
+		a.Style(a.Err).Hints(a.Err, []string{"only this machine has it; athanor secret rewrap gives it to others, or to a backup"})
 	}
 	if len(line.Unopened) > 0 {
 		return fmt.Errorf("this key does not open %s", strings.Join(line.Unopened, ", "))

@@ -123,11 +123,11 @@ func (a *app) serve(c *cli.Context) error {
 		_ = listener.Close() // nobody has connected yet
 		return err
 	}
-	a.interrupts.lasting()
+	a.Interrupts.Lasting()
 	a.firstToken(c, service.NewTokens(store, time.Now), issuers)
 	return a.serveOn(c.Context, listener, certificate, store, service.Settings{
 		Version: a.release.Text(), Rate: config.Limits.Rate, Burst: config.Limits.Burst, Streams: config.Limits.Streams, Proxies: proxies, OIDC: issuers, Webhooks: hooks, AuditKeys: keys, AuditKeep: keep, ApprovalLife: approvals,
-		Log: func(method, path string, err error) { a.warn("%s %s: %v", method, path, err) }, Plainly: render.Plainly,
+		Log: func(method, path string, err error) { a.Warn("%s %s: %v", method, path, err) }, Plainly: render.Plainly,
 	}, mount)
 }
 
@@ -147,8 +147,8 @@ func (a *app) firstToken(c *cli.Context, tokens *service.Tokens, issuers *servic
 	if store := c.String("store"); os.Getenv(cli.StoreVariable) != store {
 		where = " --store " + render.ShellWord(redactURL(store))
 	}
-	fmt.Fprintln(a.err, "no token of this service is good. One is created on this machine, in another terminal:")
-	fmt.Fprintln(a.err, "next:  athanor token create --name NAME --role admin"+where)
+	fmt.Fprintln(a.Err, "no token of this service is good. One is created on this machine, in another terminal:")
+	fmt.Fprintln(a.Err, "next:  athanor token create --name NAME --role admin"+where)
 }
 
 // listen listens where --listen says.
@@ -274,13 +274,13 @@ func (a *app) serveOn(
 		go func() { ended <- server.Serve(listener) }()
 	}
 	url := scheme + "://" + listener.Addr().String()
-	if a.asJSON {
-		a.json(map[string]any{"type": "serving", "url": url})
+	if a.AsJSON {
+		a.JSON(map[string]any{"type": "serving", "url": url})
 	} else {
-		fmt.Fprintln(a.out, "serving "+url)
+		fmt.Fprintln(a.Out, "serving "+url)
 	}
 	if len(settings.AuditKeys) > 0 {
-		fmt.Fprintln(a.err, "the audit log is signed with "+publicText(settings.AuditKeys[0]))
+		fmt.Fprintln(a.Err, "the audit log is signed with "+publicText(settings.AuditKeys[0]))
 	}
 	go s.Warm(ctx)
 	go a.collect(ctx, s)
@@ -313,9 +313,9 @@ func (a *app) collect(ctx context.Context, s *service.Service) {
 	defer ticker.Stop()
 	for {
 		if n, err := s.Collect(ctx); err != nil && ctx.Err() == nil {
-			a.warn("ending orphaned runs: %v", err)
+			a.Warn("ending orphaned runs: %v", err)
 		} else if n > 0 {
-			fmt.Fprintf(a.err, "ended %d orphaned runs\n", n)
+			fmt.Fprintf(a.Err, "ended %d orphaned runs\n", n)
 		}
 		select {
 		case <-ctx.Done():
@@ -331,9 +331,9 @@ func (a *app) retain(ctx context.Context, s *service.Service) {
 	defer ticker.Stop()
 	for {
 		if n, err := s.Retain(ctx); err != nil && ctx.Err() == nil {
-			a.warn("dropping old entries of the audit log: %v", err)
+			a.Warn("dropping old entries of the audit log: %v", err)
 		} else if n > 0 {
-			fmt.Fprintf(a.err, "dropped %d old entries of the audit log\n", n)
+			fmt.Fprintf(a.Err, "dropped %d old entries of the audit log\n", n)
 		}
 		select {
 		case <-ctx.Done():
@@ -352,7 +352,7 @@ func (a *app) deliver(ctx context.Context, s *service.Service) {
 	defer ticker.Stop()
 	for {
 		if err := s.Deliver(ctx); err != nil && ctx.Err() == nil {
-			a.warn("%v", err)
+			a.Warn("%v", err)
 		}
 		select {
 		case <-ctx.Done():

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"strings"
 	"time"
 
@@ -226,7 +225,7 @@ func (a *app) locate(c *cli.Context, names int) (*session, string, error) {
 			s.stage.Stack, err = yamlstack.Name(src.data)
 		}
 		if err != nil {
-			return nil, "", cli.Hint(fmt.Errorf("%s: %w", a.place(src.file()), err), "--stack NAME reads state alone")
+			return nil, "", cli.Hint(fmt.Errorf("%s: %w", a.Place(src.file()), err), "--stack NAME reads state alone")
 		}
 	}
 	return s, src.dir, nil
@@ -246,7 +245,7 @@ func (a *app) beginAt(c *cli.Context, targets []string) (*session, *source, erro
 	if len(targets) > 1 {
 		return nil, nil, unexpected(targets[1])
 	}
-	a.detailed = c.Bool("detailed")
+	a.Detailed = c.Bool("detailed")
 	if err := noEmptyStage(c); err != nil {
 		return nil, nil, err
 	}
@@ -275,7 +274,7 @@ func (a *app) beginAt(c *cli.Context, targets []string) (*session, *source, erro
 	if err := useProfile(c.String("profile")); err != nil {
 		return nil, nil, err
 	}
-	c.Context = reconcile.WithPrompt(c.Context, a.prompt(c.Context))
+	c.Context = reconcile.WithPrompt(c.Context, a.Prompt(c.Context))
 	target := strings.Join(targets, "")
 	if s.stage.Stack != "" {
 		src := &source{dir: files.Folder(target)}
@@ -285,7 +284,7 @@ func (a *app) beginAt(c *cli.Context, targets []string) (*session, *source, erro
 	if err != nil {
 		return nil, nil, err
 	}
-	a.dir, s.target = src.dir, src.name()
+	a.Dir, s.target = src.dir, src.name()
 	if err := trustedOnly(c, src); err != nil {
 		return nil, nil, err
 	}
@@ -362,21 +361,6 @@ func absoluteStore(store string) string {
 	return store
 }
 
-// place is a place in the program as seen from the working directory.
-func (a *app) place(source string) string {
-	if source == "" || a.dir == "" {
-		return source
-	}
-	path := source
-	if !filepath.IsAbs(path) {
-		path = filepath.Join(a.dir, path)
-	}
-	if rel, err := filepath.Rel(files.Absolute("."), path); err == nil && filepath.IsLocal(rel) {
-		return rel
-	}
-	return path
-}
-
 // open opens the record and makes the engine.
 func (s *session) open(c *cli.Context, dir string) error {
 	var err error
@@ -391,18 +375,11 @@ func (s *session) open(c *cli.Context, dir string) error {
 	s.app.warnMoved(s.stage, s.project.movedTo)
 	s.options.Incomplete = s.options.Incomplete || s.project.older
 	s.engine.Parallel, s.engine.Peers, s.engine.KeepDurations = c.Int("parallel"), newPeers(c, s), true
-	s.app.redacted, s.engine.Events = s.engine.Redacted, s.app.waiting
+	s.app.Redacted, s.engine.Events = s.engine.Redacted, s.app.Waiting
 	if s.savedFile != nil {
 		return s.savedFile.authentic(s.engine.Key, s.stage)
 	}
 	return nil
-}
-
-// waiting prints what a plan waits for.
-func (a *app) waiting(e engine.Event) {
-	if e.Type == engine.EventProgress {
-		fmt.Fprintf(a.err, "  %s: %s\n", e.Address, e.Note)
-	}
 }
 
 // plan plans, or gives the saved plan that is to be applied.

@@ -14,6 +14,7 @@ import (
 
 	"github.com/athanor-dev/athanor/cmd/cli"
 	"github.com/athanor-dev/athanor/cmd/internal/files"
+	"github.com/athanor-dev/athanor/cmd/internal/terminal"
 	"github.com/athanor-dev/athanor/reconcile/localfile"
 )
 
@@ -115,10 +116,10 @@ func pipe(ctx context.Context, path, target string) (*source, error) {
 }
 
 func (a *app) standardInput(ctx context.Context) (*source, error) {
-	if isTerminal(a.in) {
+	if terminal.IsTerminal(a.In) {
 		return nil, cli.Hint(errors.New("target -: standard input is a terminal"), "athanor graph --json | athanor deploy - --yes")
 	}
-	data, err := files.Interruptible(ctx, func() ([]byte, error) { return io.ReadAll(io.LimitReader(a.in, maxInput+1)) })
+	data, err := files.Interruptible(ctx, func() ([]byte, error) { return io.ReadAll(io.LimitReader(a.In, maxInput+1)) })
 	if err != nil {
 		return nil, fmt.Errorf("standard input: %w", err)
 	}
@@ -202,4 +203,29 @@ func isGoMain(ctx context.Context, dir string) bool {
 		}
 	}
 	return false
+}
+
+// longestProgram bounds a file of a program of which a line is shown.
+const longestProgram = 4 << 20
+
+// sourceLine returns a line of a file of the stack as people may see it: without secrets, and none of a file that the stack may
+// not read. A document names places in files that it did not come from, of which nothing is shown.
+func (a *app) sourceLine(file string, line int) (string, bool) {
+	if a.Dir == "" || !a.showsLines {
+		return "", false
+	}
+	if !filepath.IsAbs(file) {
+		file = filepath.Join(a.Dir, file)
+	}
+	switch filepath.Ext(file) {
+	case ".go", ".yaml", ".yml":
+	default:
+		return "", false
+	}
+	data, err := localfile.ReadAtMost(a.granted.within(context.Background()), file, longestProgram)
+	lines := strings.Split(string(data), "\n")
+	if err != nil || line < 1 || line > len(lines) {
+		return "", false
+	}
+	return a.Masked(errors.New(strings.TrimRight(lines[line-1], "\r"))), true
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/athanor-dev/athanor/cmd/cli"
 	"github.com/athanor-dev/athanor/cmd/internal/files"
 	"github.com/athanor-dev/athanor/cmd/internal/grants"
+	"github.com/athanor-dev/athanor/cmd/internal/terminal"
 	"github.com/athanor-dev/athanor/cmd/internal/untrusted"
 	"github.com/athanor-dev/athanor/cmd/render"
 	"github.com/athanor-dev/athanor/engine"
@@ -77,25 +78,25 @@ func (a *app) stageList(c *cli.Context) error {
 			return err
 		}
 	}
-	if a.asJSON {
+	if a.AsJSON {
 		for _, l := range lines {
-			a.json(l)
+			a.JSON(l)
 		}
 		return nil
 	}
 	if stack := c.String("stack"); len(lines) == 0 && stack != "" {
-		fmt.Fprintf(a.err, "no stages of stack %s in %s\nnext:  athanor stage list\n", stack, p.name)
+		fmt.Fprintf(a.Err, "no stages of stack %s in %s\nnext:  athanor stage list\n", stack, p.name)
 		return nil
 	}
 	if len(lines) == 0 {
-		fmt.Fprintf(a.err, "no stages yet in %s\nnext:  athanor deploy\n", p.name)
+		fmt.Fprintf(a.Err, "no stages yet in %s\nnext:  athanor deploy\n", p.name)
 		return nil
 	}
 	var shown []render.Stage
 	for i := range lines {
 		shown = append(shown, lines[i].shown())
 	}
-	a.style(a.out).Stages(a.out, shown, time.Now())
+	a.Style(a.Out).Stages(a.Out, shown, time.Now())
 	return nil
 }
 
@@ -216,8 +217,8 @@ func (s *session) existing(c *cli.Context) error {
 		return err
 	}
 	if c.String("stage") == "" {
-		if !s.app.asJSON {
-			fmt.Fprintf(s.app.err, "note: stack %s has no stage %s yet; it has %s: --stage %s\n", s.stage.Stack, s.stage.Name, strings.Join(others, ", "),
+		if !s.app.AsJSON {
+			fmt.Fprintf(s.app.Err, "note: stack %s has no stage %s yet; it has %s: --stage %s\n", s.stage.Stack, s.stage.Name, strings.Join(others, ", "),
 				suggested(s.stage.Name, others))
 		}
 		return nil
@@ -255,7 +256,7 @@ func (s *session) newStage(c *cli.Context, count int) (typed bool, err error) {
 		return false, err
 	}
 	near, found := props.Nearest(s.stage.Name, others)
-	if c.Bool("yes") || a.asJSON || !isTerminal(a.in) {
+	if c.Bool("yes") || a.AsJSON || !terminal.IsTerminal(a.In) {
 		err := fmt.Errorf("%w: stage %s of %s is new, beside %s; --yes does not create it", engine.ErrNotApproved, s.stage.Name, s.stage.Stack, strings.Join(others, ", "))
 		if found {
 			err = cli.Hint(err, fmt.Sprintf("--stage %s if you meant %s", near, near))
@@ -268,20 +269,6 @@ func (s *session) newStage(c *cli.Context, count int) (typed bool, err error) {
 	if !found {
 		near = ""
 	}
-	a.style(a.err).NewStage(a.err, s.stage.Stack, s.stage.Name, others, near, count)
-	return true, a.expect(c.Context, s.stage.Name)
-}
-
-// expect takes the answer to a question for a word, and anything else is a no.
-func (a *app) expect(ctx context.Context, word string) error {
-	text, err := a.reply(ctx)
-	switch {
-	case err != nil:
-		fmt.Fprintln(a.err)
-		return err
-	case strings.EqualFold(text, word):
-		return nil
-	}
-	fmt.Fprintln(a.err, "Nothing was changed.")
-	return cli.Exit(cli.ExitNotApproved)
+	a.Style(a.Err).NewStage(a.Err, s.stage.Stack, s.stage.Name, others, near, count)
+	return true, a.Expect(c.Context, s.stage.Name)
 }

@@ -99,23 +99,23 @@ func (s *session) setRule(ctx context.Context, change wire.StageRuleChange) erro
 		return err
 	}
 	a := s.app
-	if a.asJSON {
-		a.json(map[string]any{"type": "rule", "stack": s.stage.Stack, "stage": s.stage.Name, "approval": rule.Approval, "private": rule.Private, "retention": rule.Retention})
+	if a.AsJSON {
+		a.JSON(map[string]any{"type": "rule", "stack": s.stage.Stack, "stage": s.stage.Name, "approval": rule.Approval, "private": rule.Private, "retention": rule.Retention})
 		return nil
 	}
 	word := map[bool]string{true: "on", false: "off"}
 	if change.Approval != nil {
-		fmt.Fprintf(a.out, "%s: approval is %s\n", s.stage, word[rule.Approval])
+		fmt.Fprintf(a.Out, "%s: approval is %s\n", s.stage, word[rule.Approval])
 	}
 	if change.Private != nil {
-		fmt.Fprintf(a.out, "%s: private is %s\n", s.stage, word[rule.Private])
+		fmt.Fprintf(a.Out, "%s: private is %s\n", s.stage, word[rule.Private])
 	}
 	if change.Retention != "" {
 		said := "off"
 		if kept, err := time.ParseDuration(rule.Retention); err == nil {
 			said = token.FormatDuration(kept)
 		}
-		fmt.Fprintf(a.out, "%s: retention is %s\n", s.stage, said)
+		fmt.Fprintf(a.Out, "%s: retention is %s\n", s.stage, said)
 	}
 	return nil
 }

@@ -106,7 +106,7 @@ func (a *app) halfMoved(err error, next string) error {
 	if _, half := errors.AsType[*engine.HalfMovedError](err); !half {
 		return err
 	}
-	a.report(cli.Hint(err, next))
+	a.Report(cli.Hint(err, next))
 	return cli.Exit(cli.ExitInterrupted)
 }
 
@@ -119,8 +119,8 @@ func (a *app) stateRemove(c *cli.Context) error {
 		return err
 	}
 	p, err := s.engine.PlanRemove(c.Context, s.stage, c.Args().Slice())
-	if err = s.proceed(c, p, err); err == nil && !a.asJSON {
-		fmt.Fprintln(a.err, "Removed from state. The cloud objects were not deleted.")
+	if err = s.proceed(c, p, err); err == nil && !a.AsJSON {
+		fmt.Fprintln(a.Err, "Removed from state. The cloud objects were not deleted.")
 	}
 	return err
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/athanor-dev/athanor/cmd/cli"
+	"github.com/athanor-dev/athanor/cmd/internal/terminal"
 	"github.com/athanor-dev/athanor/cmd/render"
 	"github.com/athanor-dev/athanor/engine"
 )
@@ -17,7 +18,7 @@ func (s *session) offerTakeOver(c *cli.Context, p *engine.Plan, refused error,
 ) (*engine.Plan, error) {
 	a := s.app
 	problems := render.Problems(refused)
-	if p == nil || len(problems) == 0 || s.saved != nil || c.Bool("yes") || a.asJSON || !isTerminal(a.in) {
+	if p == nil || len(problems) == 0 || s.saved != nil || c.Bool("yes") || a.AsJSON || !terminal.IsTerminal(a.In) {
 		return p, refused
 	}
 	for _, problem := range problems {
@@ -25,17 +26,17 @@ func (s *session) offerTakeOver(c *cli.Context, p *engine.Plan, refused error,
 			return p, refused
 		}
 	}
-	fmt.Fprintf(a.err, "These are tagged by another state store of %s:\n", s.stage)
+	fmt.Fprintf(a.Err, "These are tagged by another state store of %s:\n", s.stage)
 	for _, problem := range problems {
-		fmt.Fprintf(a.err, "  %s: %s\n", problem.Address, a.masked(problem.Err))
+		fmt.Fprintf(a.Err, "  %s: %s\n", problem.Address, a.Masked(problem.Err))
 	}
-	a.style(a.err).Question(a.err, "If that store is still in use, they belong to it. Delete them? [y/N] ")
-	switch yes, err := a.answer(c.Context); {
+	a.Style(a.Err).Question(a.Err, "If that store is still in use, they belong to it. Delete them? [y/N] ")
+	switch yes, err := a.Answer(c.Context); {
 	case err != nil:
-		fmt.Fprintln(a.err)
+		fmt.Fprintln(a.Err)
 		return nil, err
 	case !yes:
-		fmt.Fprintln(a.err, "Nothing was changed.")
+		fmt.Fprintln(a.Err, "Nothing was changed.")
 		return nil, cli.Exit(cli.ExitNotApproved)
 	}
 	s.options.TakeOver = true

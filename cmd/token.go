@@ -103,12 +103,12 @@ func (a *app) tokenCreate(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	if a.asJSON {
-		a.json(token)
+	if a.AsJSON {
+		a.JSON(token)
 		return nil
 	}
-	fmt.Fprintln(a.out, token.Secret)
-	fmt.Fprintf(a.err, "token %s for %s: %s, until %s; it is not shown again\n",
+	fmt.Fprintln(a.Out, token.Secret)
+	fmt.Fprintf(a.Err, "token %s for %s: %s, until %s; it is not shown again\n",
 		token.ID, token.Name, grantsText(token.Grants), token.Expires.Format(time.DateOnly))
 	return nil
 }
@@ -123,8 +123,8 @@ func (a *app) tokenList(c *cli.Context) error {
 		return err
 	}
 	for _, token := range all {
-		if a.asJSON {
-			a.json(token)
+		if a.AsJSON {
+			a.JSON(token)
 			continue
 		}
 		state := "until " + token.Expires.Format(time.DateOnly)
@@ -137,7 +137,7 @@ func (a *app) tokenList(c *cli.Context) error {
 		if !token.LastUsed.IsZero() {
 			used = "last used " + token.LastUsed.Format(time.DateOnly)
 		}
-		fmt.Fprintf(a.out, "%s  %s  %s  %s, %s\n", token.ID, token.Name, grantsText(token.Grants), state, used)
+		fmt.Fprintf(a.Out, "%s  %s  %s  %s, %s\n", token.ID, token.Name, grantsText(token.Grants), state, used)
 	}
 	return nil
 }
@@ -157,10 +157,10 @@ func (a *app) tokenRevoke(c *cli.Context) error {
 		}
 		return err
 	}
-	if a.asJSON {
-		a.json(map[string]any{"type": "revoke", "id": id})
+	if a.AsJSON {
+		a.JSON(map[string]any{"type": "revoke", "id": id})
 		return nil
 	}
-	fmt.Fprintf(a.out, "%s: revoked\n", id)
+	fmt.Fprintf(a.Out, "%s: revoked\n", id)
 	return nil
 }

@@ -65,13 +65,13 @@ func (a *app) stateExport(c *cli.Context) error {
 	data = append(data, '\n')
 	file := c.String("out")
 	if file == "" {
-		_, err := a.out.Write(render.SafeJSON(data))
+		_, err := a.Out.Write(render.SafeJSON(data))
 		return err
 	}
 	if err := files.WritePrivate(file, data); err != nil {
 		return err
 	}
-	fmt.Fprintf(a.err, "saved: %d rows of %s at serial %d\n", len(doc.Rows), s.stage, doc.From.Serial)
+	fmt.Fprintf(a.Err, "saved: %d rows of %s at serial %d\n", len(doc.Rows), s.stage, doc.From.Serial)
 	return nil
 }
 
@@ -103,7 +103,7 @@ func (a *app) stateImport(c *cli.Context) error {
 func (a *app) readDocument(ctx context.Context, file string) ([]byte, error) {
 	return files.Interruptible(ctx, func() ([]byte, error) {
 		if file == "-" {
-			return io.ReadAll(a.in)
+			return io.ReadAll(a.In)
 		}
 		return os.ReadFile(file)
 	})
@@ -135,7 +135,7 @@ func (a *app) openImport(c *cli.Context, doc *engine.Export) (*session, error) {
 	if s.engine, err = s.project.engine(c.Context, s.stage, src.dir, a.catalog, c.Bool("accept-older-state")); err != nil {
 		return nil, err
 	}
-	a.redacted = s.engine.Redacted
+	a.Redacted = s.engine.Redacted
 	s.command, s.question = "state", "Replace the state of"
 	return s, nil
 }

@@ -132,7 +132,7 @@ func (a *app) stageReap(c *cli.Context) error {
 		s, err := a.overdue(c, p, stage)
 		if err != nil {
 			failed = true
-			a.report(fmt.Errorf("%s: %w", stage, err))
+			a.Report(fmt.Errorf("%s: %w", stage, err))
 		} else if s != nil {
 			over = append(over, s)
 		}
@@ -141,8 +141,8 @@ func (a *app) stageReap(c *cli.Context) error {
 	case len(over) == 0 && failed:
 		return cli.Exit(cli.ExitError)
 	case len(over) == 0:
-		if !a.asJSON {
-			fmt.Fprintln(a.err, "no stage is over")
+		if !a.AsJSON {
+			fmt.Fprintln(a.Err, "no stage is over")
 		}
 		return nil
 	case c.Bool("dry-run"):
@@ -179,25 +179,25 @@ func (a *app) approveReap(c *cli.Context, over []*session) error {
 		return nil
 	}
 	for _, s := range over {
-		fmt.Fprintf(a.err, "%s is over since %s\n", s.stage, s.expires.UTC().Format(time.DateTime))
+		fmt.Fprintf(a.Err, "%s is over since %s\n", s.stage, s.expires.UTC().Format(time.DateTime))
 	}
-	return a.ask(c.Context, fmt.Sprintf("Delete %s?", render.Plural(len(over), "stage", "stages")))
+	return a.Ask(c.Context, fmt.Sprintf("Delete %s?", render.Plural(len(over), "stage", "stages")))
 }
 
 // reaped prints what became of a stage.
 func (a *app) reaped(s *session, result string, err error) {
 	line := reaped{Type: "reap", Stack: s.stage.Stack, Stage: s.stage.Name, Expires: s.expires.UTC(), Result: result}
 	if _, shown := errors.AsType[cli.ExitCode](err); err != nil && !shown {
-		line.Error = a.masked(err)
+		line.Error = a.Masked(err)
 	}
-	if a.asJSON {
-		a.json(line)
+	if a.AsJSON {
+		a.JSON(line)
 		return
 	}
 	if line.Error != "" {
-		a.report(err)
+		a.Report(err)
 	}
-	fmt.Fprintf(a.out, "%s  %s\n", s.stage, result)
+	fmt.Fprintf(a.Out, "%s  %s\n", s.stage, result)
 }
 
 // overdue opens a stage that has objects and is over by the clock of this machine; nil for any other.

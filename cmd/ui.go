@@ -71,13 +71,13 @@ func (a *app) ui(c *cli.Context) error {
 	pages := webpage.New(context.WithoutCancel(c.Context), webpage.Settings{
 		Store: p.store, StoreName: redactURL(p.name), Version: a.release.Text(), Admit: door.Admit, Open: local.open, HoldsData: a.holdsData,
 		Declared: local.declared(c), SourceURL: c.String("source-url"), Plans: local.plans(c.StringSlice("plan")), Cancel: cancel, Drift: local.drift,
-		Log: func(method, path string, err error) { a.warn("%s %s: %v", method, path, err) }, Plainly: render.Plainly,
+		Log: func(method, path string, err error) { a.Warn("%s %s: %v", method, path, err) }, Plainly: render.Plainly,
 	})
-	a.interrupts.lasting()
-	if a.asJSON {
-		a.json(map[string]any{"type": "serving", "url": door.URL()})
+	a.Interrupts.Lasting()
+	if a.AsJSON {
+		a.JSON(map[string]any{"type": "serving", "url": door.URL()})
 	} else {
-		fmt.Fprintln(a.out, "open "+door.URL())
+		fmt.Fprintln(a.Out, "open "+door.URL())
 	}
 	go pages.Warm(c.Context)
 	return serveLocally(c.Context, listener, door.Guard(pages), pages.Stop)
@@ -215,7 +215,7 @@ func (l *localPages) places(ctx context.Context, c *cli.Context, stage statestor
 	places := make(map[string]string, len(g.Resources))
 	for i := range g.Resources {
 		if place := g.Resources[i].Source; place != "" {
-			places[g.Resources[i].Address] = l.app.place(place)
+			places[g.Resources[i].Address] = l.app.Place(place)
 		}
 	}
 	return places
@@ -249,11 +249,11 @@ func (l *localPages) plans(files []string) func(*http.Request, *webpage.Visitor,
 			if err != nil {
 				return nil, err
 			}
-			if saved.plan.Stack != stage.Stack || saved.plan.Stage != stage.Name {
+			if saved.Plan.Stack != stage.Stack || saved.Plan.Stage != stage.Name {
 				continue
 			}
 			plan := webpage.Plan{
-				ID: filepath.Base(file), Document: saved.Plan, State: "saved", Submitted: saved.plan.Made, Deploy: "athanor deploy " + file,
+				ID: filepath.Base(file), Document: saved.Document, State: "saved", Submitted: saved.Plan.Made, Deploy: "athanor deploy " + file,
 			}
 			if e, err := l.engine(r.Context(), stage); err == nil {
 				if err := saved.authentic(e.Key, stage); err != nil {
@@ -281,12 +281,12 @@ func (l *localPages) submitted(ctx context.Context, stage statestore.Stage) ([]w
 			s := &session{stage: stage, engine: e}
 			review, err := s.openSubmitted(plans[i])
 			if err == nil {
-				err = asClaimed(review.plan, plans[i])
+				err = asClaimed(review.Plan, plans[i])
 			}
 			if plan.Why = ""; err != nil {
 				plan.Why = err.Error()
 			} else {
-				plan.Document = review.Plan
+				plan.Document = review.Document
 			}
 		}
 		shown = append(shown, plan)

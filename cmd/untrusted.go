@@ -109,7 +109,7 @@ func (s *session) openUntrusted(c *cli.Context, dir string) (missing string, err
 		return "", err
 	}
 	s.engine.Parallel, s.engine.Peers = c.Int("parallel"), newPeers(c, s)
-	s.app.redacted = s.engine.Redacted
+	s.app.Redacted = s.engine.Redacted
 	return "", nil
 }
 
@@ -179,13 +179,13 @@ func (a *app) showProgram(c *cli.Context, g *engine.Graph, missing string) error
 		add(g.Reads[i].Address, g.Reads[i].Kind)
 	}
 	slices.SortFunc(doc.Actions, func(a, b render.NotObserved) int { return strings.Compare(a.Address, b.Address) })
-	if a.asJSON {
-		a.json(doc)
+	if a.AsJSON {
+		a.JSON(doc)
 		return nil
 	}
 	if c.Bool("markdown") {
-		return render.Markdown{}.Program(a.out, doc)
+		return render.Markdown{}.Program(a.Out, doc)
 	}
-	a.style(a.out).Program(a.out, doc)
+	a.Style(a.Out).Program(a.Out, doc)
 	return nil
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/athanor-dev/athanor/cmd/cli"
+	"github.com/athanor-dev/athanor/cmd/internal/terminal"
 	"github.com/athanor-dev/athanor/cmd/internal/untrusted"
 	"github.com/athanor-dev/athanor/providers"
 	"github.com/athanor-dev/athanor/reconcile"
@@ -30,12 +31,12 @@ func TestStrangersOnlyRead(t *testing.T) {
 	}
 	// refused runs a command whose action does nothing, and reports whether it came that far.
 	refused := func(line string) bool {
-		a := &app{catalog: catalog, in: strings.NewReader(""), out: io.Discard, err: io.Discard}
+		a := &app{Terminal: &terminal.Terminal{In: strings.NewReader(""), Out: io.Discard, Err: io.Discard}, catalog: catalog}
 		commands, ran := a.commands(), false
 		everyCommand(commands, "", func(_ string, c *cli.Command) {
 			c.Action = func(*cli.Context) error { ran = true; return nil }
 		})
-		app := cli.App{Name: "athanor", Reader: a.in, Writer: new(bytes.Buffer), Commands: commands, Guard: untrusted.OnlyRead}
+		app := cli.App{Name: "athanor", Reader: a.In, Writer: new(bytes.Buffer), Commands: commands, Guard: untrusted.OnlyRead}
 		err := app.Run(t.Context(), append([]string{"athanor"}, strings.Fields(line)...))
 		if ran == (err != nil) || err != nil && !strings.Contains(err.Error(), untrusted.Variable) {
 			t.Fatalf("%s: ran %t, %v", line, ran, err)

@@ -43,17 +43,17 @@ func (a *app) printVersion(c *cli.Context) error {
 		}
 		if os.Getenv(release.QuietVariable) == "" && !untrusted.Is(c) {
 			if line.Newest, err = release.Newest(c.Context); err != nil {
-				a.warn("the newest release is not known: %v", err)
+				a.Warn("the newest release is not known: %v", err)
 			}
 		}
 	}
-	if a.asJSON {
-		a.json(line)
+	if a.AsJSON {
+		a.JSON(line)
 		return nil
 	}
-	fmt.Fprintf(a.out, "athanor %s\n", line.Version)
+	fmt.Fprintf(a.Out, "athanor %s\n", line.Version)
 	if commit != "" {
-		fmt.Fprintf(a.out, "commit %s, %s\n", commit, cmp.Or(date, "no date"))
+		fmt.Fprintf(a.Out, "commit %s, %s\n", commit, cmp.Or(date, "no date"))
 	}
 	if !c.Bool("check") {
 		return nil
@@ -61,11 +61,11 @@ func (a *app) printVersion(c *cli.Context) error {
 	switch {
 	case line.Newest == "":
 	case release.IsNewer(line.Newest, release.Of(line.Version)):
-		fmt.Fprintf(a.out, "newest release: %s, %s\n", line.Newest, release.Address())
+		fmt.Fprintf(a.Out, "newest release: %s, %s\n", line.Newest, release.Address())
 	default:
-		fmt.Fprintf(a.out, "newest release: %s\n", line.Newest)
+		fmt.Fprintf(a.Out, "newest release: %s\n", line.Newest)
 	}
-	fmt.Fprintln(a.out, line.Module)
+	fmt.Fprintln(a.Out, line.Module)
 	return nil
 }
 

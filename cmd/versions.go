@@ -62,8 +62,8 @@ func (a *app) stateHistory(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	if len(versions) == 0 && !a.asJSON {
-		fmt.Fprintf(a.err, "%s: there is no state\nnext:  %s\n", s.stage, firstDeploy(c))
+	if len(versions) == 0 && !a.AsJSON {
+		fmt.Fprintf(a.Err, "%s: there is no state\nnext:  %s\n", s.stage, firstDeploy(c))
 	}
 	lines := make([]render.Version, len(versions))
 	for i, v := range versions {
@@ -73,12 +73,12 @@ func (a *app) stateHistory(c *cli.Context) error {
 			User: user, Identity: identity, Written: v.Written,
 		}
 	}
-	if !a.asJSON {
-		a.style(a.out).Versions(a.out, lines)
+	if !a.AsJSON {
+		a.Style(a.Out).Versions(a.Out, lines)
 		return nil
 	}
 	for _, l := range lines {
-		a.json(l)
+		a.JSON(l)
 	}
 	return nil
 }

@@ -23,8 +23,9 @@ import (
 
 const (
 	releasesVariable = "ATHANOR_RELEASES"
-	QuietVariable    = "ATHANOR_NO_UPDATE_CHECK"
-	publicReleases   = "https://github.com/athanor-dev/athanor/releases"
+	// QuietVariable turns off the search for a newer release that a command makes by itself.
+	QuietVariable  = "ATHANOR_NO_UPDATE_CHECK"
+	publicReleases = "https://github.com/athanor-dev/athanor/releases"
 	// askedEvery is the time between two requests for the newest release, and between two notices of it.
 	askedEvery = 24 * time.Hour
 	// newestPatience bounds the request.

@@ -1,4 +1,4 @@
-package cmd
+package terminal
 
 import (
 	"context"
@@ -20,16 +20,16 @@ import (
 // longestSecret bounds what is read as a secret: far above any real one.
 const longestSecret = 1 << 20
 
-// readSecret reads a secret, which errors call what: typed without showing it, once for each prompt and each time the same, or from
+// ReadSecret reads a secret, which errors call what: typed without showing it, once for each prompt and each time the same, or from
 // standard input.
-func (a *app) readSecret(ctx context.Context, what string, prompts ...string) (string, error) {
+func (t *Terminal) ReadSecret(ctx context.Context, what string, prompts ...string) (string, error) {
 	var data string
 	var err error
-	if isTerminal(a.in) {
-		data, err = a.typed(ctx, prompts)
+	if IsTerminal(t.In) {
+		data, err = t.typed(ctx, prompts)
 	} else {
 		var all []byte
-		all, err = files.Interruptible(ctx, func() ([]byte, error) { return io.ReadAll(io.LimitReader(a.in, longestSecret+1)) })
+		all, err = files.Interruptible(ctx, func() ([]byte, error) { return io.ReadAll(io.LimitReader(t.In, longestSecret+1)) })
 		data = string(all)
 	}
 	if err != nil {
@@ -47,16 +47,16 @@ func (a *app) readSecret(ctx context.Context, what string, prompts ...string) (s
 	return value, nil
 }
 
-// prompt asks for what a provider needs and no file holds, such as the code of a device, while something else may be drawn.
-func (a *app) prompt(ctx context.Context) func(question string) (string, error) {
+// Prompt asks for what a provider needs and no file holds, such as the code of a device, while something else may be drawn.
+func (t *Terminal) Prompt(ctx context.Context) func(question string) (string, error) {
 	return func(question string) (string, error) {
-		if !isTerminal(a.in) || !isTerminal(a.err) {
+		if !IsTerminal(t.In) || !IsTerminal(t.Err) {
 			return "", reconcile.ErrNobody
 		}
-		a.asking.Lock()
-		defer a.asking.Unlock()
-		io.WriteString(a.err, "\r\x1b[K") //nolint:errcheck // a lost terminal answers nothing
-		text, err := a.typed(ctx, []string{question})
+		t.asking.Lock()
+		defer t.asking.Unlock()
+		io.WriteString(t.Err, "\r\x1b[K") //nolint:errcheck // a lost terminal answers nothing
+		text, err := t.typed(ctx, []string{question})
 		return strings.TrimSpace(text), err
 	}
 }
@@ -76,8 +76,8 @@ func (w unlessAsking) Write(p []byte) (int, error) {
 
 // typed asks on the terminal, which shows nothing of the answers from before the first question on. It gets its
 // manners back whatever happens.
-func (a *app) typed(ctx context.Context, prompts []string) (string, error) {
-	f, ok := a.in.(*os.File)
+func (t *Terminal) typed(ctx context.Context, prompts []string) (string, error) {
+	f, ok := t.In.(*os.File)
 	if !ok {
 		return "", errors.New("standard input is no terminal")
 	}
@@ -95,12 +95,12 @@ func (a *app) typed(ctx context.Context, prompts []string) (string, error) {
 		text, err := ask(term.NewTerminal(struct {
 			io.Reader
 			io.Writer
-		}{a.in, a.err}, ""), prompts)
+		}{t.In, t.Err}, ""), prompts)
 		read <- answer{text, err}
 	}()
 	select {
 	case <-ctx.Done():
-		return "", errors.Join(errInterrupted, restore())
+		return "", errors.Join(ErrInterrupted, restore())
 	case r := <-read:
 		return r.text, errors.Join(r.err, restore())
 	}
@@ -113,7 +113,7 @@ func ask(t *term.Terminal, prompts []string) (string, error) {
 		text, err := t.ReadPassword(prompt)
 		switch {
 		case errors.Is(err, io.EOF):
-			return "", errInterrupted
+			return "", ErrInterrupted
 		case err != nil:
 			return "", err
 		case i > 0 && text != first:

@@ -1,4 +1,4 @@
-package cmd
+package terminal
 
 import (
 	"io"
@@ -19,10 +19,25 @@ type firstLine struct {
 // planningCommands show what planning does, and begin with a first line.
 var planningCommands = []string{"plan", "deploy", "destroy", "drift"}
 
+// Start reads of a command line how errors are shown, and shows the first line of it, until what it returns is called.
+func (t *Terminal) Start(args []string) (end func()) {
+	t.AsJSON, t.noColor = cli.HasSwitch(args, "json"), cli.HasSwitch(args, "no-color")
+	t.first = t.newFirstLine(args)
+	for _, stream := range []io.Writer{t.Out, t.Err} {
+		if g, ok := stream.(*guard); ok {
+			g.first = t.first
+		}
+	}
+	return t.first.end
+}
+
+// EndFirstLine makes room for what writes to the terminal by itself.
+func (t *Terminal) EndFirstLine() { t.first.end() }
+
 // newFirstLine writes the first line of a command line; nil for one that shows none.
-func (a *app) newFirstLine(args []string) *firstLine {
-	guard, ok := a.err.(*guard)
-	if !ok || !a.draws(guard) || a.asJSON || !slices.Contains(planningCommands, commandName(args)) ||
+func (t *Terminal) newFirstLine(args []string) *firstLine {
+	guard, ok := t.Err.(*guard)
+	if !ok || !t.draws(guard) || t.AsJSON || !slices.Contains(planningCommands, commandName(args)) ||
 		slices.ContainsFunc([]string{"help", "h", "v", "version"}, func(name string) bool { return cli.HasSwitch(args, name) }) {
 		return nil
 	}

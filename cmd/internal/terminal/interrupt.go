@@ -1,4 +1,4 @@
-package cmd
+package terminal
 
 import (
 	"context"
@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/athanor-dev/athanor/cmd/cli"
+	"github.com/athanor-dev/athanor/cmd/render"
 )
 
 // interrupts turns signals into what the moment calls for. Before anything is changed the first one cancels. While
@@ -34,8 +35,8 @@ type interrupts struct {
 	lasts  bool      // the command changes something
 }
 
-// by names the first signal that came, "" when none did.
-func (i *interrupts) by() string {
+// By names the first signal that came, "" when none did.
+func (i *interrupts) By() string {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	switch i.first {
@@ -50,8 +51,8 @@ func (i *interrupts) by() string {
 	}
 }
 
-// catch begins to catch signals, and says on a stream when one ended the command. What it returns ends that.
-func catch(ctx context.Context, errs io.Writer) (context.Context, *interrupts) {
+// Catch begins to catch signals, and says on a stream when one ended the command. What it returns ends that.
+func Catch(ctx context.Context, errs io.Writer) (context.Context, *interrupts) {
 	ctx, cancel := context.WithCancel(ctx)
 	i := &interrupts{signals: make(chan os.Signal, 2), unread: make(chan os.Signal, 1), cancel: cancel, errs: errs, ended: make(chan struct{}), stopped: make(chan struct{})}
 	signal.Notify(i.signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
@@ -104,13 +105,13 @@ func (i *interrupts) insist() {
 	select {
 	case <-i.ended:
 	case <-time.After(patience):
-		fmt.Fprintln(i.errs, "error:", errInterrupted)
+		fmt.Fprintln(i.errs, "error:", ErrInterrupted)
 		os.Exit(cli.ExitInterrupted)
 	}
 }
 
-// lasting says that the command changes something from now on, and ends by itself when its context does.
-func (i *interrupts) lasting() {
+// Lasting says that the command changes something from now on, and ends by itself when its context does.
+func (i *interrupts) Lasting() {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	i.lasts = true
@@ -126,8 +127,8 @@ func (i *interrupts) stopping() bool {
 	}
 }
 
-// hangUpUnread is a hang-up as soon as nobody can read any more what is told on w. What it returns ends that.
-func (i *interrupts) hangUpUnread(w io.Writer) (end func(), err error) {
+// HangUpUnread is a hang-up as soon as nobody can read any more what is told on w. What it returns ends that.
+func (i *interrupts) HangUpUnread(w io.Writer) (end func(), err error) {
 	file := fileOf(w)
 	if file == nil {
 		return func() {}, nil
@@ -140,8 +141,8 @@ func (i *interrupts) hangUpUnread(w io.Writer) (end func(), err error) {
 	})
 }
 
-// applying says that a plan is applied from now on. The channel closes at the first signal, after notice was called.
-func (i *interrupts) applying(notice func()) <-chan struct{} {
+// Applying says that a plan is applied from now on. The channel closes at the first signal, after notice was called.
+func (i *interrupts) Applying(notice func()) <-chan struct{} {
 	// A reader of our output that goes away must not end a run half way. The signal is caught and not ignored: commands that a
 	// run starts would inherit that.
 	signal.Notify(i.unread, syscall.SIGPIPE)
@@ -151,10 +152,22 @@ func (i *interrupts) applying(notice func()) <-chan struct{} {
 	return i.stopped
 }
 
-// end lets signals be what they are without us.
-func (i *interrupts) end() {
+// End lets signals be what they are without us.
+func (i *interrupts) End() {
 	signal.Stop(i.signals)
 	signal.Stop(i.unread)
 	close(i.ended)
 	i.cancel()
+}
+
+// StoppingText is what a first signal says while a plan is applied.
+const StoppingText = "Stopping. Nothing new starts; running calls finish and are written to state. A second signal cancels them."
+
+// Stopping says that a plan is applied no further, beside what is drawn of it.
+func (t *Terminal) Stopping(progress *render.Progress) {
+	if progress == nil {
+		fmt.Fprintln(t.Err, StoppingText)
+		return
+	}
+	progress.Stopping(StoppingText)
 }

@@ -1,4 +1,4 @@
-package cmd
+package terminal
 
 import (
 	"io"
@@ -16,9 +16,9 @@ type guard struct {
 	first *firstLine
 }
 
-// guarded is a stream that commands write to.
-func guarded(file *os.File) io.Writer {
-	if !isTerminal(file) {
+// Guarded is a stream that commands write to.
+func Guarded(file *os.File) io.Writer {
+	if !IsTerminal(file) {
 		return file
 	}
 	return &guard{file: file}
@@ -58,8 +58,8 @@ func fileOf(stream any) *os.File {
 	return nil
 }
 
-// unguarded is a stream without its guard, for what a user asked for as it is.
-func unguarded(stream io.Writer) io.Writer {
+// Unguarded is a stream without its guard, for what a user asked for as it is.
+func Unguarded(stream io.Writer) io.Writer {
 	if g, ok := stream.(*guard); ok {
 		g.first.end()
 		return g.file

@@ -1,0 +1,93 @@
+package terminal
+
+import (
+	"cmp"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+
+	"golang.org/x/term"
+
+	"github.com/athanor-dev/athanor/cmd/render"
+)
+
+// Style is how to draw on a stream.
+func (t *Terminal) Style(w io.Writer) render.Style {
+	s := render.Style{Color: t.colored(w), ASCII: asciiOnly(os.Getenv), Detailed: t.Detailed}
+	if IsTerminal(w) {
+		columns, _ := size(w)
+		s = s.At(columns)
+	}
+	return s
+}
+
+// Screen is a stream on which something is shown that goes on.
+func (t *Terminal) Screen(w io.Writer) render.Screen {
+	s := render.Screen{Out: unlessAsking{w, &t.asking}, Style: t.Style(w)}
+	if t.draws(w) {
+		s.Size = func() (columns, rows int) { return size(w) }
+	}
+	return s
+}
+
+// draws reports whether a stream may be drawn on: a terminal, unless the user wants plain lines.
+func (t *Terminal) draws(w io.Writer) bool {
+	return !t.noColor && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb" && IsTerminal(w)
+}
+
+// colored reports whether a stream wants colours: a terminal, or one of which the user says so.
+func (t *Terminal) colored(w io.Writer) bool {
+	forced := os.Getenv("CLICOLOR_FORCE")
+	return t.draws(w) || forced != "" && forced != "0" && !t.noColor && os.Getenv("NO_COLOR") == ""
+}
+
+// IsTerminal reports whether a stream is a terminal.
+func IsTerminal(w any) bool {
+	f := fileOf(w)
+	return f != nil && term.IsTerminal(int(f.Fd()))
+}
+
+// size returns the columns and rows of a terminal, the usual ones where it does not say them.
+func size(w io.Writer) (columns, rows int) {
+	if f := fileOf(w); f != nil {
+		if width, height, err := term.GetSize(int(f.Fd())); err == nil && width > 0 && height > 0 {
+			return width, height
+		}
+	}
+	return 80, 24
+}
+
+// asciiOnly reports whether the user's terminal shows ASCII alone: the console of Linux, or a locale that is set and names no
+// UTF-8. Where no locale is set, as in containers and CI, what shows the text is made for UTF-8.
+func asciiOnly(env func(string) string) bool {
+	if wish := env("ATHANOR_ASCII"); wish != "" {
+		return wish != "0"
+	}
+	locale := strings.ToUpper(cmp.Or(env("LC_ALL"), env("LC_CTYPE"), env("LANG")))
+	return env("TERM") == "linux" || locale != "" && !strings.Contains(locale, "UTF-8") && !strings.Contains(locale, "UTF8")
+}
+
+// Paged shows a text with a pager, and reports whether it did: on a terminal with somebody at it, and a text that is longer.
+func (t *Terminal) Paged(w io.Writer, text string) bool {
+	_, rows := size(w)
+	return t.draws(w) && IsTerminal(t.In) && strings.Count(text, "\n") >= rows && page(w, drawn(text)) == nil
+}
+
+// page shows a text with the pager of the user, else with less.
+func page(w io.Writer, text string) error {
+	pager := "less -FRX"
+	if own, ok := os.LookupEnv("PAGER"); ok {
+		pager = own
+	}
+	words := strings.Fields(pager)
+	if len(words) == 0 {
+		words = []string{"cat"}
+	}
+	c := exec.Command(words[0], words[1:]...)
+	if _, ok := os.LookupEnv("LESS"); !ok {
+		c.Env = append(os.Environ(), "LESS=FRX")
+	}
+	c.Stdin, c.Stdout, c.Stderr = strings.NewReader(text), fileOf(w), os.Stderr
+	return c.Run()
+}
