@@ -6,10 +6,10 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"slices"
 	"time"
 
 	"github.com/athanor-dev/athanor/cmd/cli"
+	"github.com/athanor-dev/athanor/cmd/internal/savedplan"
 	"github.com/athanor-dev/athanor/cmd/internal/terminal"
 	"github.com/athanor-dev/athanor/engine"
 	"github.com/athanor-dev/athanor/statestore/remote"
@@ -70,10 +70,7 @@ func (s *session) service() (*remote.Store, error) {
 	return store, nil
 }
 
-// planUse is what a submitted plan is sealed for.
-func (s *session) planUse() []byte { return []byte("submitted plan of " + s.stage.String()) }
-
-// submitPlan submits a plan. The service gets addresses, actions and kinds to show; values are sealed.
+// submitPlan submits a plan.
 func (s *session) submitPlan(ctx context.Context, p *engine.Plan) error {
 	store, err := s.service()
 	if err != nil {
@@ -86,8 +83,7 @@ func (s *session) submitPlan(ctx context.Context, p *engine.Plan) error {
 	if err != nil {
 		return err
 	}
-	submitted := wire.NewPlan{Serial: p.Serial, Document: s.engine.Key.Seal(document, s.planUse()), Lines: planLines(p)}
-	plan, err := store.SubmitPlan(ctx, s.stage, submitted)
+	plan, err := store.SubmitPlan(ctx, s.stage, savedplan.Submission(p, document, s.engine.Key, s.stage))
 	if err != nil {
 		return err
 	}
@@ -96,19 +92,8 @@ func (s *session) submitPlan(ctx context.Context, p *engine.Plan) error {
 	return nil
 }
 
-// planLines is what the service and its page show of a plan.
-func planLines(p *engine.Plan) []wire.PlanLine {
-	var lines []wire.PlanLine
-	for _, action := range p.Actions {
-		if action.Action != engine.Unchanged {
-			lines = append(lines, wire.PlanLine{Address: wire.Text(action.Address), Action: string(action.Action), Kind: action.Kind})
-		}
-	}
-	return lines
-}
-
 // submitted reads a submitted plan, with what it announces.
-func (s *session) submitted(ctx context.Context, id string) (*remote.Store, wire.Plan, *savedPlan, error) {
+func (s *session) submitted(ctx context.Context, id string) (*remote.Store, wire.Plan, *savedplan.File, error) {
 	store, err := s.service()
 	if err != nil {
 		return nil, wire.Plan{}, nil, err
@@ -120,37 +105,15 @@ func (s *session) submitted(ctx context.Context, id string) (*remote.Store, wire
 	if err != nil {
 		return nil, plan, nil, err
 	}
-	review, err := s.openSubmitted(plan)
+	review, err := savedplan.OpenSubmitted(s.engine.Key, s.stage, plan)
 	return store, plan, review, err
-}
-
-// openSubmitted opens the sealed document of a submitted plan.
-func (s *session) openSubmitted(plan wire.Plan) (*savedPlan, error) {
-	document, err := s.engine.Key.Open(plan.Document, s.planUse())
-	var review *savedPlan
-	if err == nil {
-		review, err = s.parseReview(document)
-	}
-	if err != nil {
-		err = fmt.Errorf("plan %s: %w", plan.ID, err)
-	}
-	return review, err
-}
-
-// asClaimed refuses a submitted plan whose lines are not those of its sealed document: who approved it on the page has seen the
-// lines alone.
-func asClaimed(p *engine.Plan, plan wire.Plan) error {
-	if slices.Equal(planLines(p), plan.Lines) {
-		return nil
-	}
-	return cli.Hint(fmt.Errorf("%w: plan %s does something else than what it shows", engine.ErrNotApproved, plan.ID), "athanor plan --submit makes a new one")
 }
 
 // readApproved holds a deploy to a plan that was approved, and its run to that approval.
 func (s *session) readApproved(ctx context.Context, id string) error {
 	store, plan, review, err := s.submitted(ctx, id)
 	if err == nil {
-		err = asClaimed(review.Plan, plan)
+		err = savedplan.AsClaimed(review.Plan, plan)
 	}
 	if err != nil {
 		return err
@@ -182,7 +145,7 @@ func (a *app) approvePlan(c *cli.Context) error {
 	decision := wire.Decision{Digest: plan.Digest, Approve: !c.Bool("reject"), Note: wire.Text(c.String("note"))}
 	if decision.Approve {
 		s.options = review.Options
-		if err := asClaimed(review.Plan, plan); err != nil {
+		if err := savedplan.AsClaimed(review.Plan, plan); err != nil {
 			return err
 		}
 		if err := s.compareApproved(c, review); err != nil {
@@ -202,7 +165,7 @@ func (a *app) approvePlan(c *cli.Context) error {
 }
 
 // compareApproved plans anew and refuses when the result is not what was submitted, then asks.
-func (s *session) compareApproved(c *cli.Context, review *savedPlan) error {
+func (s *session) compareApproved(c *cli.Context, review *savedplan.File) error {
 	p, err := s.plan(c.Context)
 	if err != nil {
 		return err
@@ -210,7 +173,7 @@ func (s *session) compareApproved(c *cli.Context, review *savedPlan) error {
 	if !s.app.AsJSON {
 		s.showPlan(s.app.Err, p, !c.Bool("yes"))
 	}
-	if more := append(unreviewed(review.Plan, p), unreviewed(p, review.Plan)...); len(more) > 0 {
+	if more := append(savedplan.Unreviewed(review.Plan, p), savedplan.Unreviewed(p, review.Plan)...); len(more) > 0 {
 		return cli.Hint(fmt.Errorf("%w: planned anew it is another plan: %s", engine.ErrNotApproved, more[0]), "athanor plan --submit makes a new one")
 	}
 	if c.Bool("yes") {

@@ -1,9 +1,7 @@
 package cmd
 
 import (
-	"bytes"
 	"context"
-	"crypto/hmac"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -13,35 +11,9 @@ import (
 	"github.com/athanor-dev/athanor/cmd/cli"
 	"github.com/athanor-dev/athanor/cmd/internal/files"
 	"github.com/athanor-dev/athanor/cmd/internal/grants"
+	"github.com/athanor-dev/athanor/cmd/internal/savedplan"
 	"github.com/athanor-dev/athanor/engine"
-	"github.com/athanor-dev/athanor/statestore"
-	"github.com/athanor-dev/athanor/statestore/seal"
 )
-
-// savedPlan is the file that `plan --out` writes. It names the program, so that deploying it runs the same one.
-type savedPlan struct {
-	Format   int                `json:"athanorPlan"`
-	Target   string             `json:"target"`
-	Stage    string             `json:"stage"`
-	Store    string             `json:"store,omitempty"`
-	Config   map[string]string  `json:"config,omitempty"`
-	Options  engine.PlanOptions `json:"options"`
-	Document json.RawMessage    `json:"plan"`
-	// NewStage permits creating the stage, which the store did not know when the plan was saved.
-	NewStage bool `json:"newStage,omitempty"`
-	// Key is the id of the stage's newest key when the plan was made, Number its number; MAC authenticates the rest of
-	// the file under it.
-	Key    string `json:"key"`
-	Number uint64 `json:"keyNumber"`
-	MAC    string `json:"mac,omitempty"`
-
-	// Plan is what Document holds.
-	Plan *engine.Plan `json:"-"`
-
-	data []byte // of the file
-}
-
-const savedPlanFormat = 2
 
 // savePlan writes a plan to a file that only its owner can read, in one step.
 func (s *session) savePlan(ctx context.Context, file string, p *engine.Plan) error {
@@ -62,78 +34,9 @@ func (s *session) planDocument(ctx context.Context, p *engine.Plan) ([]byte, err
 	if err != nil {
 		return nil, err
 	}
-	return savedPlan{
+	return savedplan.File{
 		Target: s.target, Stage: s.stage.Name, Store: redactURL(s.store), Config: s.config, Options: s.options, Document: plan, NewStage: !known,
-	}.seal(s.engine.Key)
-}
-
-// seal is the text of a saved plan, authenticated under the key of its stage.
-func (p savedPlan) seal(key *seal.Key) ([]byte, error) {
-	p.Format, p.Key, p.Number = savedPlanFormat, key.ID(), key.Number()
-	data, err := json.Marshal(p)
-	if err != nil {
-		return nil, err
-	}
-	if p.MAC, err = savedMAC(key, data); err != nil {
-		return nil, err
-	}
-	if data, err = json.MarshalIndent(p, "", " "); err != nil {
-		return nil, err
-	}
-	return append(data, '\n'), nil
-}
-
-// savedMAC authenticates a saved plan, whatever its layout, without its MAC.
-func savedMAC(key *seal.Key, data []byte) (string, error) {
-	var members map[string]json.RawMessage
-	if err := json.Unmarshal(data, &members); err != nil {
-		return "", err
-	}
-	delete(members, "mac")
-	canonical, err := json.Marshal(members)
-	return key.Digest("saved plan", canonical), err
-}
-
-// authentic refuses a saved plan that was made under a key which is not in the ring, and one that was changed since.
-func (p *savedPlan) authentic(ring *seal.Key, stage statestore.Stage) error {
-	key := ring.By(p.Key)
-	if key == nil {
-		return cli.Hint(fmt.Errorf("the saved plan was made under key %s (number %d), which the ring of %s does not have: its newest is %s (number %d)",
-			p.Key, p.Number, stage, ring.ID(), ring.Number()), "plan again with --out: the key was rotated, or is another stage's")
-	}
-	mac, err := savedMAC(key, p.data)
-	if err != nil {
-		return fmt.Errorf("saved plan: %w", err)
-	}
-	if !hmac.Equal([]byte(mac), []byte(p.MAC)) {
-		return cli.Hint(errors.New("the saved plan was changed since it was made"), "plan again with --out")
-	}
-	return nil
-}
-
-// parsePlan recognises a saved plan. It gives nil for anything else.
-func parsePlan(data []byte) (*savedPlan, error) {
-	if !bytes.Contains(data, []byte(`"athanorPlan"`)) {
-		return nil, nil //nolint:nilnil // it is not a saved plan, which is no error
-	}
-	var probe struct {
-		Format *int `json:"athanorPlan"`
-	}
-	if err := json.Unmarshal(data, &probe); err != nil || probe.Format == nil {
-		return nil, nil //nolint:nilnil // it is not a saved plan, which is no error
-	}
-	if *probe.Format != savedPlanFormat {
-		return nil, cli.Hint(fmt.Errorf("saved plan: format %d; this athanor reads format %d", *probe.Format, savedPlanFormat), "plan again with --out")
-	}
-	p := savedPlan{data: data}
-	err := json.Unmarshal(data, &p)
-	if err == nil {
-		p.Plan, err = engine.ReadPlan(p.Document)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("saved plan: %w", err)
-	}
-	return &p, nil
+	}.Seal(s.engine.Key)
 }
 
 // adoptPlan takes over what a saved plan says of its program. Flags that say something else are refused. The program is in

@@ -12,6 +12,7 @@ import (
 	"github.com/athanor-dev/athanor/cmd/cli"
 	"github.com/athanor-dev/athanor/cmd/internal/files"
 	"github.com/athanor-dev/athanor/cmd/internal/grants"
+	"github.com/athanor-dev/athanor/cmd/internal/savedplan"
 	"github.com/athanor-dev/athanor/cmd/internal/yamlstack"
 	"github.com/athanor-dev/athanor/engine"
 	"github.com/athanor-dev/athanor/reconcile"
@@ -35,12 +36,12 @@ type session struct {
 	configFrom map[string]string
 	saved      *engine.Plan
 	// savedFile is the file that saved was in.
-	savedFile *savedPlan
+	savedFile *savedplan.File
 	began     time.Time
 	// expires is when a stage that is reaped was to be deleted.
 	expires time.Time
 	// reviewed is the saved plan that a plan may not go beyond, nil for none.
-	reviewed *savedPlan
+	reviewed *savedplan.File
 	// planID is the id of the plan of the service that is deployed, "" for none.
 	planID string
 	// command is the run's name in the history, "" for that of the command itself; question is asked before a plan is
@@ -377,7 +378,7 @@ func (s *session) open(c *cli.Context, dir string) error {
 	s.engine.Parallel, s.engine.Peers, s.engine.KeepDurations = c.Int("parallel"), newPeers(c, s), true
 	s.app.Redacted, s.engine.Events = s.engine.Redacted, s.app.Waiting
 	if s.savedFile != nil {
-		return s.savedFile.authentic(s.engine.Key, s.stage)
+		return s.savedFile.Authentic(s.engine.Key, s.stage)
 	}
 	return nil
 }

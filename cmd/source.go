@@ -14,6 +14,7 @@ import (
 
 	"github.com/athanor-dev/athanor/cmd/cli"
 	"github.com/athanor-dev/athanor/cmd/internal/files"
+	"github.com/athanor-dev/athanor/cmd/internal/savedplan"
 	"github.com/athanor-dev/athanor/cmd/internal/terminal"
 	"github.com/athanor-dev/athanor/reconcile/localfile"
 )
@@ -29,10 +30,10 @@ type source struct {
 	// target is the file as the user named it, for messages.
 	target string
 	// At most one of these says what it is; none means YAML.
-	self   bool       // this binary's own program
-	goMain bool       // a Go main package, to be built and run
-	graph  bool       // a graph document
-	plan   *savedPlan // a saved plan
+	self   bool            // this binary's own program
+	goMain bool            // a Go main package, to be built and run
+	graph  bool            // a graph document
+	plan   *savedplan.File // a saved plan
 
 	stdin    bool
 	planFile string // for a Go program: the saved plan that it is to apply
@@ -141,7 +142,7 @@ func (a *app) ownSource(target string) (*source, error) {
 		if err != nil {
 			return nil, err
 		}
-		if plan, err := parsePlan(data); plan != nil || err != nil {
+		if plan, err := savedplan.Parse(data); plan != nil || err != nil {
 			return &source{dir: a.program.Dir, path: files.Absolute(target), plan: plan}, err
 		}
 	}
@@ -175,7 +176,7 @@ func tellApart(s *source) error {
 	if start := bytes.TrimLeft(s.data, " \t\r\n"); len(start) == 0 || start[0] != '{' {
 		return nil
 	}
-	plan, err := parsePlan(s.data)
+	plan, err := savedplan.Parse(s.data)
 	s.plan, s.graph = plan, plan == nil
 	return err
 }

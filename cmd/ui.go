@@ -12,6 +12,7 @@ import (
 
 	"github.com/athanor-dev/athanor/cmd/cli"
 	"github.com/athanor-dev/athanor/cmd/internal/files"
+	"github.com/athanor-dev/athanor/cmd/internal/savedplan"
 	"github.com/athanor-dev/athanor/cmd/render"
 	"github.com/athanor-dev/athanor/engine"
 	"github.com/athanor-dev/athanor/reconcile"
@@ -222,12 +223,12 @@ func (l *localPages) places(ctx context.Context, c *cli.Context, stage statestor
 }
 
 // planIn reads the plan that a file given as --plan holds.
-func planIn(file string) (*savedPlan, error) {
+func planIn(file string) (*savedplan.File, error) {
 	data, err := os.ReadFile(file)
 	if err != nil {
 		return nil, fmt.Errorf("--plan %s: %w", file, files.WithoutPath(err))
 	}
-	saved, err := parsePlan(data)
+	saved, err := savedplan.Parse(data)
 	switch {
 	case err != nil:
 		return nil, fmt.Errorf("--plan %s: %w", file, err)
@@ -256,7 +257,7 @@ func (l *localPages) plans(files []string) func(*http.Request, *webpage.Visitor,
 				ID: filepath.Base(file), Document: saved.Document, State: "saved", Submitted: saved.Plan.Made, Deploy: "athanor deploy " + file,
 			}
 			if e, err := l.engine(r.Context(), stage); err == nil {
-				if err := saved.authentic(e.Key, stage); err != nil {
+				if err := saved.Authentic(e.Key, stage); err != nil {
 					plan.Why = err.Error()
 				}
 			}
@@ -278,10 +279,9 @@ func (l *localPages) submitted(ctx context.Context, stage statestore.Stage) ([]w
 	for i := range plans {
 		plan := webpage.Submitted(&plans[i])
 		if e, err := l.engine(ctx, stage); err == nil {
-			s := &session{stage: stage, engine: e}
-			review, err := s.openSubmitted(plans[i])
+			review, err := savedplan.OpenSubmitted(e.Key, stage, plans[i])
 			if err == nil {
-				err = asClaimed(review.Plan, plans[i])
+				err = savedplan.AsClaimed(review.Plan, plans[i])
 			}
 			if plan.Why = ""; err != nil {
 				plan.Why = err.Error()
