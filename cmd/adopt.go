@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/athanor-dev/athanor/cmd/cli"
+	"github.com/athanor-dev/athanor/cmd/internal/project"
 	"github.com/athanor-dev/athanor/cmd/render"
 	"github.com/athanor-dev/athanor/engine"
 	"github.com/athanor-dev/athanor/engine/graph"
@@ -48,7 +49,7 @@ adopt --from 's3://states/net/terraform.tfstate?region=eu-north-1'
 adopt --from cdk:ShopStack --stage prod --out shop
 adopt --from shop.tfstate --go --out shop
 adopt --finish`,
-		Flags: stageFlags(append(cli.ApplyFlags(newStageFlag(),
+		Flags: project.StageFlags(append(cli.ApplyFlags(newStageFlag(),
 			&cli.BoolFlag{Name: "scan", Usage: "list objects that are not in state"},
 			&cli.StringSliceFlag{Name: "kind", Usage: "with --scan: list objects of `KIND` too, although the stack has none; may be repeated"},
 			&cli.StringSliceFlag{Name: "write", Usage: "with --scan: print the YAML of `ID` (identity, name or glob); may be repeated"},

@@ -13,6 +13,7 @@ import (
 
 	"github.com/athanor-dev/athanor/adopt/from"
 	"github.com/athanor-dev/athanor/cmd/internal/files"
+	"github.com/athanor-dev/athanor/cmd/internal/project"
 	"github.com/athanor-dev/athanor/cmd/internal/yamlstack"
 	"github.com/athanor-dev/athanor/cmd/render"
 	"github.com/athanor-dev/athanor/engine"
@@ -178,7 +179,7 @@ func (s *session) changedSecrets(ctx context.Context, secrets []from.Secret) ([]
 	if len(secrets) == 0 {
 		return nil, nil
 	}
-	sealed, err := keyPlace(ctx, s.stage, s.dir).Secrets()
+	sealed, err := project.KeyPlace(ctx, s.stage, s.dir).Secrets()
 	if err != nil {
 		return nil, err
 	}

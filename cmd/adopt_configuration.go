@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/athanor-dev/athanor/cmd/internal/files"
+	"github.com/athanor-dev/athanor/cmd/internal/project"
 	"github.com/athanor-dev/athanor/reconcile/localfile"
 )
 
@@ -25,7 +26,7 @@ const (
 // read, whatever names it: a path, a link or `..`.
 func sourcesAt(ctx context.Context, dir string) func(folder, suffix string) (map[string][]byte, error) {
 	dir = files.Absolute(dir)
-	root := projectRoot(dir)
+	root := project.Root(dir)
 	return func(folder, suffix string) (map[string][]byte, error) {
 		rel, err := filepath.Rel(root, filepath.Join(dir, filepath.FromSlash(folder)))
 		if err != nil || !filepath.IsLocal(rel) {

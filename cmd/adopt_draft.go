@@ -15,6 +15,7 @@ import (
 	"github.com/athanor-dev/athanor/cmd/cli"
 	"github.com/athanor-dev/athanor/cmd/internal/files"
 	"github.com/athanor-dev/athanor/cmd/internal/grants"
+	"github.com/athanor-dev/athanor/cmd/internal/project"
 	"github.com/athanor-dev/athanor/cmd/internal/yamlstack"
 	"github.com/athanor-dev/athanor/cmd/render"
 	"github.com/athanor-dev/athanor/engine"
@@ -178,7 +179,7 @@ func copyArchives(ctx context.Context, draft from.Archived, providers map[string
 			draft.Copied(archive)
 			continue
 		}
-		object, err := s3.Bucket(s3.Address{Bucket: archive.Bucket, Region: region}, bucketConfig).Get(ctx, archive.Key, "")
+		object, err := s3.Bucket(s3.Address{Bucket: archive.Bucket, Region: region}, project.BucketConfig).Get(ctx, archive.Key, "")
 		if err != nil {
 			return cli.Hint(fmt.Errorf("%s: its code in s3://%s/%s is not read: %w", archive.Address, archive.Bucket, archive.Key, err),
 				"without --out the stack names the bucket")
@@ -214,12 +215,12 @@ func (a *app) adoptingSession(c *cli.Context, read foreignSource, dir string) (*
 		return nil, err
 	}
 	s := &session{
-		app: a, began: time.Now(), store: absoluteStore(c.String("store")),
+		app: a, began: time.Now(), store: project.AbsoluteStore(c.String("store")),
 		stage: statestore.Stage{
-			Stack: read.stackName(), Name: cmp.Or(c.String("stage"), from.Shape(read.workspace), defaultStage(c.Command.Name)),
+			Stack: read.stackName(), Name: cmp.Or(c.String("stage"), from.Shape(read.workspace), project.DefaultStage(c.Command.Name)),
 		},
 	}
-	if err := checkStage(s.stage.Name); err != nil {
+	if err := project.CheckStage(s.stage.Name); err != nil {
 		return nil, err
 	}
 	if err := useProfile(c.String("profile")); err != nil {
@@ -268,7 +269,7 @@ func (s *session) sealAll(ctx context.Context, all []from.Secret) error {
 	if len(all) == 0 {
 		return nil
 	}
-	sealed, err := keyPlace(ctx, s.stage, s.dir).Secrets()
+	sealed, err := project.KeyPlace(ctx, s.stage, s.dir).Secrets()
 	if err != nil {
 		return err
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/athanor-dev/athanor/adopt/from/terraform"
 	"github.com/athanor-dev/athanor/cmd/cli"
 	"github.com/athanor-dev/athanor/cmd/internal/files"
+	"github.com/athanor-dev/athanor/cmd/internal/project"
 	"github.com/athanor-dev/athanor/reconcile/localfile"
 	"github.com/athanor-dev/athanor/statestore/s3"
 )
@@ -102,7 +103,7 @@ func readAlchemyBucket(ctx context.Context, where string, largest int64) (foreig
 	if err != nil {
 		return f, fmt.Errorf("%s: %w", f.shown, err)
 	}
-	bucket := s3.Bucket(address, bucketConfig)
+	bucket := s3.Bucket(address, project.BucketConfig)
 	var all []terraform.AlchemyFile
 	left := largest
 	for after, more := "", true; more; {

@@ -20,6 +20,7 @@ import (
 
 	"github.com/athanor-dev/athanor/adopt/from/terraform"
 	"github.com/athanor-dev/athanor/cmd/cli"
+	"github.com/athanor-dev/athanor/cmd/internal/project"
 	"github.com/athanor-dev/athanor/providers/aws/cloudcontrol/registry"
 	"github.com/athanor-dev/athanor/reconcile/props"
 )
@@ -64,7 +65,7 @@ func readDeployedStack(ctx context.Context, where string, largest int64) (foreig
 	if parts := strings.Split(name, ":"); region == "" && len(parts) == 6 && parts[2] == "cloudformation" {
 		region = parts[3]
 	}
-	cfg, err := bucketConfig(region)
+	cfg, err := project.BucketConfig(region)
 	if err != nil {
 		return f, err
 	}

@@ -19,6 +19,7 @@ import (
 	"github.com/athanor-dev/athanor/adopt/from"
 	"github.com/athanor-dev/athanor/cmd/cli"
 	"github.com/athanor-dev/athanor/cmd/internal/files"
+	"github.com/athanor-dev/athanor/cmd/internal/project"
 	"github.com/athanor-dev/athanor/reconcile"
 	"github.com/athanor-dev/athanor/reconcile/localfile"
 	"github.com/athanor-dev/athanor/statestore/postgres"
@@ -127,7 +128,7 @@ func readObject(ctx context.Context, where string) (foreignSource, error) {
 	case key == "":
 		return f, errors.New("it names no object: s3://BUCKET/KEY")
 	}
-	object, err := s3.Bucket(address, bucketConfig).Get(ctx, key, "")
+	object, err := s3.Bucket(address, project.BucketConfig).Get(ctx, key, "")
 	f.content = object.Body
 	return f, err
 }

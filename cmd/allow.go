@@ -10,6 +10,7 @@ import (
 
 	"github.com/athanor-dev/athanor/cmd/cli"
 	"github.com/athanor-dev/athanor/cmd/internal/grants"
+	"github.com/athanor-dev/athanor/cmd/internal/project"
 	"github.com/athanor-dev/athanor/cmd/internal/terminal"
 	"github.com/athanor-dev/athanor/cmd/internal/untrusted"
 	"github.com/athanor-dev/athanor/cmd/internal/yamlstack"
@@ -37,7 +38,7 @@ code is that of COMMAND.`,
 allow ./shop --yes              allow all that it asks for today
 allow --json                    list it, for scripts
 allow --once -- athanor plan    for this command alone`,
-		Flags: stageFlags(
+		Flags: project.StageFlags(
 			cli.YesFlag(),
 			&cli.BoolFlag{Name: "once", Usage: "allow for the command after -- alone; write nothing"}),
 		Before: untrusted.ReadsWith("json"),

@@ -140,7 +140,7 @@ func (s *session) announceWait(c *cli.Context, p *engine.Plan) {
 	if wait <= 0 || !p.Pending() && !p.Destroy {
 		return
 	}
-	snap, err := s.project.store.Load(c.Context, s.stage)
+	snap, err := s.project.Store.Load(c.Context, s.stage)
 	if err != nil || snap.Holder == nil || statestore.MovedBy(snap.Holder.Command) != "" {
 		return
 	}

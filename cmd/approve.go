@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/athanor-dev/athanor/cmd/cli"
+	"github.com/athanor-dev/athanor/cmd/internal/project"
 	"github.com/athanor-dev/athanor/cmd/internal/savedplan"
 	"github.com/athanor-dev/athanor/cmd/internal/terminal"
 	"github.com/athanor-dev/athanor/engine"
@@ -33,7 +34,7 @@ approve 3f9a0c12d4e5 ./shop     plan it anew, show it, ask
 approve 3f9a0c12d4e5 --reject --note 'not on a Friday'
 deploy --approved 3f9a0c12d4e5 --yes
 approve --require on            nobody changes this stage alone`,
-		Flags: stageFlags(
+		Flags: project.StageFlags(
 			&cli.BoolFlag{Name: "reject", Usage: "reject the plan; it is not planned anew"},
 			&cli.StringFlag{Name: "note", Usage: "say `TEXT` about the decision; shown with the plan"},
 			&cli.StringFlag{Name: "require", Usage: "`on` or off: make the stage take only runs of approved plans"},
@@ -56,14 +57,14 @@ func approvedFlag() cli.Flag {
 func notAService(store, what string) error {
 	err := errors.New("only a service " + what)
 	if store != "" {
-		err = fmt.Errorf("store %s: %w", redactURL(store), err)
+		err = fmt.Errorf("store %s: %w", project.Redacted(store), err)
 	}
 	return cli.Hint(err, "athanor login https://HOST, then --store https://HOST; athanor serve is one")
 }
 
 // service is the service that keeps the stage.
 func (s *session) service() (*remote.Store, error) {
-	store, ok := s.project.store.(*remote.Store)
+	store, ok := s.project.Store.(*remote.Store)
 	if !ok {
 		return nil, notAService(s.store, "has approvals")
 	}

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/athanor-dev/athanor/cmd/cli"
+	"github.com/athanor-dev/athanor/cmd/internal/project"
 	"github.com/athanor-dev/athanor/cmd/render"
 	"github.com/athanor-dev/athanor/statestore/remote"
 	"github.com/athanor-dev/athanor/statestore/remote/wire"
@@ -53,12 +54,12 @@ func (a *app) audit(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	p, err := openProject(".", c.String("store"))
+	p, err := project.Open(".", c.String("store"))
 	if err != nil {
 		return err
 	}
-	a.store = p.store
-	store, ok := p.store.(*remote.Store)
+	a.store = p.Store
+	store, ok := p.Store.(*remote.Store)
 	if !ok {
 		return notAService(c.String("store"), "has an audit log")
 	}
@@ -93,7 +94,7 @@ func (a *app) audit(c *cli.Context) error {
 		if read.stack != "" {
 			what = "the audit log of " + read.stack
 		}
-		fmt.Fprintf(a.Err, "%s is empty\nnext:  athanor stage list --store %s\n", what, redactURL(c.String("store")))
+		fmt.Fprintf(a.Err, "%s is empty\nnext:  athanor stage list --store %s\n", what, project.Redacted(c.String("store")))
 	}
 	if read.chain.Seq > 0 {
 		fmt.Fprintf(a.Err, "%d entries, unchanged; the newest is %v%s\n", read.count, read.chain.AuditMark, signed)

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/athanor-dev/athanor/cmd/cli"
+	"github.com/athanor-dev/athanor/cmd/internal/project"
 	"github.com/athanor-dev/athanor/cmd/internal/untrusted"
 	"github.com/athanor-dev/athanor/cmd/render"
 	"github.com/athanor-dev/athanor/statestore"
@@ -27,7 +28,7 @@ read is left alone. First stop those who hold a stage for longer: one that was m
 
 Exit codes: 0 state is complete and consistent; 1 something is wrong.`,
 		UsageText: "state check\nstate check --stack shop --stage prod --json\nstate check --rebuild-head --stage prod",
-		Flags: stageFlags(cli.StackFlag("read"),
+		Flags: project.StageFlags(cli.StackFlag("read"),
 			&cli.BoolFlag{Name: "rebuild-head", Usage: "make the lost or damaged head of the stage again, in a bucket"}),
 		Before: untrusted.ReadsWithout("rebuild-head"), Action: a.stateCheck,
 	}
@@ -44,16 +45,16 @@ func (a *app) rebuildHead(c *cli.Context) (string, error) {
 	if err != nil || s == nil {
 		return "", err
 	}
-	p, err := openProject(dir, s.store)
+	p, err := project.Open(dir, s.store)
 	if err != nil {
 		return "", err
 	}
-	store, ok := p.store.(headRebuilder)
+	store, ok := p.Store.(headRebuilder)
 	if !ok {
-		return "", cli.Hint(fmt.Errorf("--rebuild-head: %s has no heads", p.name), "a store in a bucket has them: --store s3://BUCKET/PREFIX")
+		return "", cli.Hint(fmt.Errorf("--rebuild-head: %s has no heads", p.Name), "a store in a bucket has them: --store s3://BUCKET/PREFIX")
 	}
 	made, err := store.RebuildHead(c.Context, s.stage, s3.Rebuild{
-		Run: newRun(), User: p.who(), KeyOf: keeper.KeyOf,
+		Run: project.NewRun(), User: p.Who(), KeyOf: keeper.KeyOf,
 		Waits: func(d time.Duration) {
 			fmt.Fprintf(a.Err, "%s: waiting %s, for as long as somebody may hold it\n", s.stage, d.Round(time.Second))
 		},

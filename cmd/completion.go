@@ -14,6 +14,7 @@ import (
 
 	"github.com/athanor-dev/athanor/cmd/cli"
 	"github.com/athanor-dev/athanor/cmd/internal/files"
+	"github.com/athanor-dev/athanor/cmd/internal/project"
 	"github.com/athanor-dev/athanor/cmd/internal/template"
 	"github.com/athanor-dev/athanor/cmd/internal/yamlstack"
 	"github.com/athanor-dev/athanor/cmd/render"
@@ -209,12 +210,12 @@ func (a *app) fromProject(ctx context.Context, w cli.Wanted, what string) []stri
 
 // fromStore are the names that the state store of a directory has of a stack, or of all stacks where none is known.
 func (a *app) fromStore(ctx context.Context, w cli.Wanted, dir, stack, what string) []string {
-	p, err := openProject(dir, absoluteStore(storeOf(w)))
+	p, err := project.Open(dir, project.AbsoluteStore(storeOf(w)))
 	if err != nil {
 		return nil
 	}
-	defer func() { _ = p.store.Close() }() // nothing was written
-	stages, err := p.store.Stages(ctx)
+	defer func() { _ = p.Store.Close() }() // nothing was written
+	stages, err := p.Store.Stages(ctx)
 	if err != nil {
 		return nil
 	}
@@ -227,7 +228,7 @@ func (a *app) fromStore(ctx context.Context, w cli.Wanted, dir, stack, what stri
 		case what == "stage":
 			names = append(names, stage.Name)
 		case stage.Name == stageOf(w):
-			names = append(names, inState(ctx, p.store, stage, dir, what)...)
+			names = append(names, inState(ctx, p.Store, stage, dir, what)...)
 		}
 	}
 	return names
@@ -248,7 +249,7 @@ func stageOf(w cli.Wanted) string {
 			return name
 		}
 	}
-	return defaultStage(w.Command)
+	return project.DefaultStage(w.Command)
 }
 
 // inState are the names that the state of a stage has. Outputs are sealed: they need a key that is on this machine.
@@ -271,7 +272,7 @@ func inState(ctx context.Context, store statestore.Store, stage statestore.Stage
 	if what == "address" {
 		return slices.Collect(maps.Keys(snap.Rows))
 	}
-	key, err := seal.Load(keyPlace(ctx, stage, dir), snap.KeyID)
+	key, err := seal.Load(project.KeyPlace(ctx, stage, dir), snap.KeyID)
 	if err != nil {
 		return nil
 	}

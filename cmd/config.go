@@ -17,6 +17,7 @@ import (
 	"github.com/athanor-dev/athanor"
 	"github.com/athanor-dev/athanor/cmd/cli"
 	"github.com/athanor-dev/athanor/cmd/internal/files"
+	"github.com/athanor-dev/athanor/cmd/internal/project"
 	"github.com/athanor-dev/athanor/cmd/internal/untrusted"
 	"github.com/athanor-dev/athanor/cmd/internal/yamlstack"
 	"github.com/athanor-dev/athanor/cmd/render"
@@ -36,18 +37,18 @@ holds no secrets and allows nothing: see secret set and allow.`,
 			{
 				Name: "list", Usage: "list the config values of a stage, and where each comes from", ArgsUsage: "[TARGET]",
 				UsageText: "config list\nconfig list --stage prod --json",
-				Flags:     stageFlags(), Before: untrusted.Reads, Action: a.configList,
+				Flags:     project.StageFlags(), Before: untrusted.Reads, Action: a.configList,
 			},
 			{
 				Name: "get", Usage: "print one config value", ArgsUsage: "NAME [TARGET]",
 				UsageText: "config get dbSize --stage prod",
-				Flags:     stageFlags(), Before: untrusted.Reads, Action: a.configGet,
+				Flags:     project.StageFlags(), Before: untrusted.Reads, Action: a.configGet,
 			},
 			{
 				Name: "set", Usage: "write a config value into the file of a stage", ArgsUsage: "NAME VALUE [TARGET]",
 				Description: "Evaluates the program with the value first: a config that it does not have, or a value of another type, is refused.\nThe next plan shows what the value changes.",
 				UsageText:   "config set dbSize 20 --stage prod\nconfig set zones a,b            a list",
-				Flags:       stageFlags(), Action: a.configSet,
+				Flags:       project.StageFlags(), Action: a.configSet,
 			},
 		},
 	}

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/athanor-dev/athanor/cmd/cli"
+	"github.com/athanor-dev/athanor/cmd/internal/project"
 	"github.com/athanor-dev/athanor/cmd/internal/terminal"
 	"github.com/athanor-dev/athanor/cmd/internal/untrusted"
 	"github.com/athanor-dev/athanor/cmd/render"
@@ -39,7 +40,7 @@ deploy plan.json ./shop         the same, with the program in ./shop
 deploy --approved ID --yes      what was submitted by plan --submit, and approved
 deploy --reviewed plan.json -y  plan anew; nothing that plan.json does not announce
 graph --json | athanor deploy - -y`,
-		Flags:  stageFlags(cli.PlanFlags(cli.ApplyFlags(newStageFlag(), massDeleteFlag(), reviewedFlag(), approvedFlag(), ttlFlag())...)...),
+		Flags:  project.StageFlags(cli.PlanFlags(cli.ApplyFlags(newStageFlag(), massDeleteFlag(), reviewedFlag(), approvedFlag(), ttlFlag())...)...),
 		Before: untrusted.ReadsWith("dry-run"),
 		Action: a.deploy,
 	}
@@ -60,7 +61,7 @@ plan --json                     the whole plan as one document
 plan --markdown > comment.md    for a pull request; names of the stack format nothing in it
 plan --out plan.json            save it; athanor deploy plan.json applies exactly that
 plan --iam > policy.json        the least that AWS must allow for it`,
-		Flags: stageFlags(cli.PlanFlags(&cli.BoolFlag{
+		Flags: project.StageFlags(cli.PlanFlags(&cli.BoolFlag{
 			Name: "iam", Usage: "print the least policy of AWS IAM that allows exactly this plan to be deployed",
 		}, &cli.BoolFlag{
 			Name: "markdown", Usage: "print the plan as Markdown, for the comment of a pull request",
@@ -83,7 +84,7 @@ Exit codes: 0 nothing is left; 1 error; 3 another run holds the stage; 4 some co
 		UsageText: `destroy                         the stack in this directory
 destroy --stack shop --stage dev-ada
 destroy --dry-run               only show what would be deleted`,
-		Flags: stageFlags(cli.DeleteFlags(cli.ApplyFlags(
+		Flags: project.StageFlags(cli.DeleteFlags(cli.ApplyFlags(
 			cli.StackFlag("destroy"),
 			cli.DryRunFlag("only show what would be deleted"))...)...),
 		Action: a.destroy,
@@ -150,7 +151,7 @@ func (a *app) destroy(c *cli.Context) error {
 func (s *session) forget(ctx context.Context, p *engine.Plan) {
 	snap, err := s.engine.Store.Load(ctx, s.stage)
 	if err == nil && !p.Recovered && len(snap.Rows)+len(snap.Damaged) == 0 {
-		err = seal.RememberStore("", s.project.root, s.stage.Stack, s.stage.Name, "")
+		err = seal.RememberStore("", s.project.Root, s.stage.Stack, s.stage.Name, "")
 	}
 	if err != nil {
 		s.app.Warn("this machine still remembers what was destroyed: %v", err)
@@ -305,7 +306,7 @@ func (s *session) massDeletion(ctx context.Context, p *engine.Plan) (string, err
 	if p.Destroy || s.reviewed != nil || deleted <= fewest/2 {
 		return "", nil
 	}
-	snap, err := s.project.store.Load(ctx, s.stage)
+	snap, err := s.project.Store.Load(ctx, s.stage)
 	if err != nil {
 		return "", err
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/athanor-dev/athanor/cmd/cli"
 	"github.com/athanor-dev/athanor/cmd/devloop"
+	"github.com/athanor-dev/athanor/cmd/internal/project"
 	"github.com/athanor-dev/athanor/cmd/internal/terminal"
 	"github.com/athanor-dev/athanor/cmd/internal/traces"
 	"github.com/athanor-dev/athanor/cmd/internal/watch"
@@ -17,15 +18,12 @@ import (
 	"github.com/athanor-dev/athanor/engine"
 )
 
-// devName is the name of the command, and of its runs in the history.
-const devName = "dev"
-
 // lookEvery is the time between two rounds that observe a few of the unchanged resources.
 const lookEvery = 10 * time.Second
 
 func (a *app) devCommand() *cli.Command {
 	return &cli.Command{
-		Name: devName, Usage: "deploy, then watch and deploy again on each change", ArgsUsage: "[TARGET]",
+		Name: project.DevName, Usage: "deploy, then watch and deploy again on each change", ArgsUsage: "[TARGET]",
 		Description: `Watches what the stack is made of: the program with all that it imports or includes, secret files, and the files
 and folders that resources are made of. Each save is deployed without asking; only what it changed is read.
 The other resources are read in the background, a few at a time, and changed back when something outside athanor
@@ -45,7 +43,7 @@ Exit codes: 0 ended; 1 error; 3 another dev session has the stage; 4 --destroy-o
 dev ./shop --destroy-on-exit    leave nothing behind
 dev --json                      for programs: each step of the loop as a JSON line
 dev --stage staging --here      on what was deployed; deletes nothing of it`,
-		Flags: cli.StageFlags(defaultStage(devName), cli.DeleteFlags(
+		Flags: cli.StageFlags(project.DefaultStage(project.DevName), cli.DeleteFlags(
 			&cli.BoolFlag{Name: "here", Usage: "work on a stage that dev did not create; delete nothing of it"},
 			&cli.StringSliceFlag{Name: "remote", Usage: "create `ADDRESS` (globs; may be repeated) in the cloud although it could be local"},
 			&cli.BoolFlag{Name: "destroy-on-exit", Usage: "delete what dev created when it ends"},
@@ -126,7 +124,7 @@ func (d *dev) open(ctx context.Context, g *engine.Graph) (*engine.Engine, error)
 	if _, err := s.newStage(&c, len(g.Resources)); err != nil {
 		return nil, err
 	}
-	dir := filepath.Join(s.project.root, ".athanor", "dev")
+	dir := filepath.Join(s.project.Root, ".athanor", "dev")
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
 	}
@@ -138,9 +136,9 @@ func (d *dev) open(ctx context.Context, g *engine.Graph) (*engine.Engine, error)
 		return nil, err
 	}
 	d.lines = d.app.NewLines(d.app.Err, false)
-	d.traces.about = traces.About{Version: d.app.release.Text(), Stack: s.stage.Stack, Stage: s.stage.Name, Command: devName}
+	d.traces.about = traces.About{Version: d.app.release.Text(), Stack: s.stage.Stack, Stage: s.stage.Name, Command: project.DevName}
 	d.traces.warn = func(text string) { d.screen.apart(func() { d.app.Warn("%s", text) }) }
-	s.engine.Warm, s.engine.Events, s.engine.Dev = engine.NewWarm(), d.event, s.project.newDev(d.lines)
+	s.engine.Warm, s.engine.Events, s.engine.Dev = engine.NewWarm(), d.event, newDev(s.project, d.lines)
 	return s.engine, nil
 }
 
@@ -167,7 +165,7 @@ func (d *dev) destroy(ctx context.Context, g *engine.Graph) error {
 	}
 	d.Begin(p)
 	res, err := e.Apply(ctx, p, engine.ApplyOptions{
-		PlanOptions: o, Command: devName, Wait: time.Minute, Approve: func(*engine.Plan) bool { return true },
+		PlanOptions: o, Command: project.DevName, Wait: time.Minute, Approve: func(*engine.Plan) bool { return true },
 	})
 	d.End()
 	if res == nil {

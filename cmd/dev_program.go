@@ -9,6 +9,7 @@ import (
 	"github.com/athanor-dev/athanor/cmd/cli"
 	"github.com/athanor-dev/athanor/cmd/devloop"
 	"github.com/athanor-dev/athanor/cmd/internal/grants"
+	"github.com/athanor-dev/athanor/cmd/internal/project"
 	"github.com/athanor-dev/athanor/cmd/internal/terminal"
 	"github.com/athanor-dev/athanor/cmd/internal/watch"
 	"github.com/athanor-dev/athanor/cmd/internal/yamlstack"
@@ -97,7 +98,7 @@ func (d *dev) secretFiles(g *engine.Graph) []string {
 	return files
 }
 
-// newDev makes the dev session of a project, whose objects print to l. The caller closes it.
-func (p *project) newDev(l *terminal.Lines) *reconcile.Dev {
-	return &reconcile.Dev{Dir: filepath.Join(p.root, ".athanor", "dev"), Output: l.Line}
+// newDev makes what a dev session has of its objects, which print to l. The caller closes it.
+func newDev(p *project.Project, l *terminal.Lines) *reconcile.Dev {
+	return &reconcile.Dev{Dir: filepath.Join(p.Root, ".athanor", "dev"), Output: l.Line}
 }

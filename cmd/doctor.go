@@ -17,6 +17,7 @@ import (
 	"github.com/athanor-dev/athanor/cmd/cli"
 	"github.com/athanor-dev/athanor/cmd/internal/files"
 	"github.com/athanor-dev/athanor/cmd/internal/gomodule"
+	"github.com/athanor-dev/athanor/cmd/internal/project"
 	"github.com/athanor-dev/athanor/cmd/internal/yamlstack"
 	"github.com/athanor-dev/athanor/cmd/render"
 	"github.com/athanor-dev/athanor/engine"
@@ -36,7 +37,7 @@ it checks the toolchains and the state store.
 
 Exit codes: 0 nothing is missing, maybe with warnings; 1 something is.`,
 		UsageText: "doctor                          the stack in this directory\ndoctor shop --stage prod --json one object for each check",
-		Flags:     stageFlags(), Action: a.doctor,
+		Flags:     project.StageFlags(), Action: a.doctor,
 	}
 }
 
@@ -73,7 +74,7 @@ func (a *app) doctor(c *cli.Context) error {
 	if errors.Is(err, errNoProgram) {
 		show(toolchain("go", false, "version"), toolchain("node", false, "--version"))
 		show(check{"program", checkWarning, "there is none here", []string{"athanor init writes a first stack"}})
-		show(a.storeCheck(c.Context, files.Folder(c.Args().First()), absoluteStore(c.String("store")), statestore.Stage{})...)
+		show(a.storeCheck(c.Context, files.Folder(c.Args().First()), project.AbsoluteStore(c.String("store")), statestore.Stage{})...)
 		return doctorEnd(missing)
 	}
 	if err != nil {
@@ -197,16 +198,16 @@ func (a *app) programCheck(c *cli.Context, s *session, src *source) (*engine.Gra
 func (a *app) storeCheck(ctx context.Context, dir, store string, stage statestore.Stage) []check {
 	ctx, stop := patient(ctx)
 	defer stop()
-	p, err := openProject(dir, store)
+	p, err := project.Open(dir, store)
 	if err != nil {
 		return []check{a.failed("store", err)}
 	}
-	a.store = p.store
-	lines, err := stageLines(ctx, p.store, stage.Stack)
+	a.store = p.Store
+	lines, err := stageLines(ctx, p.Store, stage.Stack)
 	if err != nil {
 		return []check{a.failed("store", err)}
 	}
-	checks := []check{{"store", checkOK, fmt.Sprintf("%s, %d stages", p.name, len(lines)), nil}}
+	checks := []check{{"store", checkOK, fmt.Sprintf("%s, %d stages", p.Name, len(lines)), nil}}
 	for _, l := range lines {
 		switch {
 		case l.Stage != stage.Name:
@@ -223,16 +224,16 @@ func (a *app) storeCheck(ctx context.Context, dir, store string, stage statestor
 func (a *app) keyCheck(ctx context.Context, s *session, dir string) []check {
 	ctx, stop := patient(ctx)
 	defer stop()
-	p, err := openProject(dir, s.store)
+	p, err := project.Open(dir, s.store)
 	if err != nil {
 		return nil // the check of the store said it
 	}
-	defer func() { _ = p.store.Close() }() // nothing was written
-	snap, err := p.store.Load(ctx, s.stage)
+	defer func() { _ = p.Store.Close() }() // nothing was written
+	snap, err := p.Store.Load(ctx, s.stage)
 	if err != nil {
 		return nil
 	}
-	place := keySources(ctx, s.stage, dir)
+	place := project.KeySources(ctx, s.stage, dir)
 	place.Stored = snap.Meta[keeper.RingFact]
 	key, err := seal.Load(place, snap.KeyID)
 	switch {
@@ -253,7 +254,7 @@ func (a *app) keyCheck(ctx context.Context, s *session, dir string) []check {
 func secretChecks(ctx context.Context, s *session, g *engine.Graph) []check {
 	var checks []check
 	sealed := map[string]bool{}
-	secrets, err := keyPlace(ctx, s.stage, g.Dir).Secrets()
+	secrets, err := project.KeyPlace(ctx, s.stage, g.Dir).Secrets()
 	if err == nil {
 		for _, name := range secrets.Names() {
 			sealed[name] = true

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/athanor-dev/athanor/cmd/cli"
+	"github.com/athanor-dev/athanor/cmd/internal/project"
 	"github.com/athanor-dev/athanor/cmd/render"
 	"github.com/athanor-dev/athanor/engine"
 	"github.com/athanor-dev/athanor/statestore/remote"
@@ -33,7 +34,7 @@ drift --json                    the whole comparison as one document
 drift --junit drift.xml         for a CI system that shows tests
 drift --report                  from a schedule: the page of the service shows it
 drift --stack shop --stage prod`,
-		Flags: stageFlags(append(append(cli.ApplyFlags(
+		Flags: project.StageFlags(append(append(cli.ApplyFlags(
 			&cli.BoolFlag{Name: "repair", Usage: "revert manual changes"},
 			&cli.StringFlag{Name: "junit", Usage: "also write a JUnit report to `FILE`: a test for each resource, which fails when it drifted"},
 			&cli.BoolFlag{Name: "report", Usage: "also tell the service that keeps the stage what drifted, for its page"},
@@ -75,7 +76,7 @@ func (a *app) drift(c *cli.Context) error {
 
 // reportDrift tells the service that keeps the stage what drifted.
 func (s *session) reportDrift(ctx context.Context, p *engine.Plan) error {
-	store, ok := s.project.store.(*remote.Store)
+	store, ok := s.project.Store.(*remote.Store)
 	if !ok {
 		return cli.Hint(errors.New("--report: only a service keeps reports"), "--store https://HOST")
 	}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/athanor-dev/athanor/cmd/cli"
+	"github.com/athanor-dev/athanor/cmd/internal/project"
 	"github.com/athanor-dev/athanor/cmd/internal/untrusted"
 	"github.com/athanor-dev/athanor/engine"
 	"github.com/athanor-dev/athanor/reconcile/props"
@@ -31,7 +32,7 @@ events --follow                 and what comes, until it ends
 events ABCDEF                   of a run that history lists
 events 20260301-120000-ABCDEF --json
 events --after 120 --json       only what came after event 120`,
-		Flags: stageFlags(
+		Flags: project.StageFlags(
 			cli.FollowFlag("go on until the run ends"),
 			&cli.Uint64Flag{Name: "after", Usage: "leave out the events up to number `SEQ`"},
 			cli.StackFlag("read")),
@@ -69,13 +70,13 @@ func (a *app) events(c *cli.Context) error {
 		return err
 	}
 	if !c.Bool("follow") {
-		events, err := s.project.store.Events(c.Context, s.stage, run.ID, c.Uint64("after"), 0)
+		events, err := s.project.Store.Events(c.Context, s.stage, run.ID, c.Uint64("after"), 0)
 		for _, e := range events {
 			a.printEvent(run.ID, e)
 		}
 		return err
 	}
-	for e, err := range statestore.Follow(c.Context, s.project.store, s.stage, run.ID, c.Uint64("after"), followEvery) {
+	for e, err := range statestore.Follow(c.Context, s.project.Store, s.stage, run.ID, c.Uint64("after"), followEvery) {
 		if err != nil {
 			return err
 		}
@@ -86,7 +87,7 @@ func (a *app) events(c *cli.Context) error {
 
 // findRun finds a run by its id; the newest one without.
 func (s *session) findRun(c *cli.Context, id string) (statestore.Run, error) {
-	runs, err := s.project.store.Runs(c.Context, s.stage, 0)
+	runs, err := s.project.Store.Runs(c.Context, s.stage, 0)
 	if err != nil {
 		return statestore.Run{}, err
 	}

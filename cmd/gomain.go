@@ -17,6 +17,7 @@ import (
 
 	"github.com/athanor-dev/athanor/asset"
 	"github.com/athanor-dev/athanor/cmd/cli"
+	"github.com/athanor-dev/athanor/cmd/internal/project"
 	"github.com/athanor-dev/athanor/cmd/render"
 	"github.com/athanor-dev/athanor/cmd/stackprogram"
 )
@@ -154,7 +155,7 @@ func (a *app) building(dir string) (stop func()) {
 // inCache is the place of a program in the project's cache.
 func (a *app) inCache(dir, what string) (string, error) {
 	sum := sha256.Sum256([]byte(dir))
-	folder := filepath.Join(projectRoot(dir), ".athanor")
+	folder := filepath.Join(project.Root(dir), ".athanor")
 	if err := os.MkdirAll(folder, 0o700); err != nil {
 		return "", err
 	}

@@ -9,11 +9,11 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"github.com/athanor-dev/athanor/asset"
 	"github.com/athanor-dev/athanor/cmd/cli"
 	"github.com/athanor-dev/athanor/cmd/internal/grants"
+	"github.com/athanor-dev/athanor/cmd/internal/project"
 	"github.com/athanor-dev/athanor/cmd/internal/terminal"
 	"github.com/athanor-dev/athanor/cmd/internal/yamlstack"
 	"github.com/athanor-dev/athanor/cmd/render"
@@ -23,9 +23,6 @@ import (
 	"github.com/athanor-dev/athanor/reconcile/localfile"
 	"github.com/athanor-dev/athanor/reconcile/props"
 	"github.com/athanor-dev/athanor/reconcile/tree"
-	"github.com/athanor-dev/athanor/statestore/postgres"
-	"github.com/athanor-dev/athanor/statestore/remote"
-	"github.com/athanor-dev/athanor/statestore/s3"
 )
 
 // allowVariable holds permissions, as --allow does.
@@ -51,7 +48,7 @@ func (a *app) granting(c *cli.Context, dir, store string) (*granting, error) {
 	if err != nil {
 		return nil, err
 	}
-	g := &granting{project: boundsRoot(real), asks: c.Command.Name != devName}
+	g := &granting{project: project.BoundsRoot(real), asks: c.Command.Name != project.DevName}
 	if g.file, err = grants.FilePath(); err != nil {
 		return nil, err
 	}
@@ -73,32 +70,15 @@ func (a *app) granting(c *cli.Context, dir, store string) (*granting, error) {
 			}
 			return asset.BundlerFiles(g.project, filepath.Dir(path))
 		},
-		StoreOf: func(name string) string { return storeName(dir, name) },
+		StoreOf: func(name string) string { return project.StoreName(dir, name) },
 		Program: func(settings map[string]any) (string, error) { return terraform.Approval(dir, settings) },
 	}
-	if err := g.own(projectRoot(dir)); err != nil {
+	if err := g.own(project.Root(dir)); err != nil {
 		return nil, err
 	}
 	g.bound()
-	g.user.Store = storeName(dir, cmp.Or(store, "bolt:"+filepath.Join(projectRoot(dir), ".athanor", "state.db")))
+	g.user.Store = project.StoreName(dir, cmp.Or(store, "bolt:"+filepath.Join(project.Root(dir), ".athanor", "state.db")))
 	return g, nil
-}
-
-// boundsRoot is the root folder of the project for what its stacks may read: that of the repository or module, but
-// never the user's home or a folder above it, which a repository of settings makes a root.
-func boundsRoot(dir string) string {
-	root := projectRoot(dir)
-	if real, err := localfile.Real(root); err == nil {
-		root = real
-	}
-	home, err := os.UserHomeDir()
-	if err != nil {
-		return root
-	}
-	if home, err = localfile.Real(home); err == nil && localfile.Within(root, home) {
-		return dir
-	}
-	return root
 }
 
 // ownSettings are the values of settings that the user's environment says anyway.
@@ -117,30 +97,6 @@ func ownSettings() map[string][]string {
 	}
 	own["cloudflare.tokenEnv"] = []string{"CLOUDFLARE_API_TOKEN"}
 	return own
-}
-
-// storeName writes a store in one form: files with links resolved, databases without a password, buckets by where they
-// are.
-func storeName(dir, name string) string {
-	if path, ok := strings.CutPrefix(name, "bolt:"); ok {
-		if !filepath.IsAbs(path) {
-			path = filepath.Join(dir, path)
-		}
-		if real, err := localfile.Real(path); err == nil {
-			path = real
-		}
-		return "bolt:" + path
-	}
-	if tool := grants.ForeignState(name); tool != "" {
-		return tool + ":" + foreignName(dir, strings.TrimPrefix(name, tool+":"))
-	}
-	if address, err := s3.Parse(name); err == nil {
-		return address.String()
-	}
-	if origin, err := remote.Origin(name); err == nil {
-		return origin
-	}
-	return cmp.Or(postgres.WithoutPassword(name), name)
 }
 
 // filesOf are the props of a kind that name files.
@@ -214,18 +170,15 @@ func (g *granting) hold(asks []grants.Ask) {
 // when the project's root is the user's home.
 func (g *granting) bound() {
 	g.user.Bounds.Allowed = grants.AllowedPaths(g.allowed)
-	if !slices.ContainsFunc(g.leads, func(ask grants.Ask) bool { return ask.Place == ownFolder }) {
+	if !slices.ContainsFunc(g.leads, func(ask grants.Ask) bool { return ask.Place == project.OwnFolder }) {
 		g.user.Bounds.Allowed = append(g.user.Bounds.Allowed, g.folder)
 	}
 }
 
-// ownFolder is the name of the folder that holds the project's own files: its state store and its caches.
-const ownFolder = ".athanor"
-
 // own finds the project's own folder. It may lie in the checkout, and what is in it may be a link that leads elsewhere:
 // to the state of another project.
 func (g *granting) own(root string) (err error) {
-	folder := filepath.Join(root, ownFolder)
+	folder := filepath.Join(root, project.OwnFolder)
 	if root, err = localfile.Real(root); err != nil {
 		return err
 	}
@@ -236,7 +189,7 @@ func (g *granting) own(root string) (err error) {
 		}
 		return real, err
 	}
-	if g.folder, err = lead(folder, ownFolder); err != nil || len(g.leads) > 0 {
+	if g.folder, err = lead(folder, project.OwnFolder); err != nil || len(g.leads) > 0 {
 		return err
 	}
 	entries, err := os.ReadDir(g.folder)
@@ -247,7 +200,7 @@ func (g *granting) own(root string) (err error) {
 		if entry.Type()&fs.ModeSymlink == 0 {
 			continue
 		}
-		if _, err := lead(filepath.Join(g.folder, entry.Name()), ownFolder+"/"+entry.Name()); err != nil {
+		if _, err := lead(filepath.Join(g.folder, entry.Name()), project.OwnFolder+"/"+entry.Name()); err != nil {
 			return err
 		}
 	}

@@ -2,6 +2,7 @@ package cmd
 
 import (
 	"github.com/athanor-dev/athanor/cmd/cli"
+	"github.com/athanor-dev/athanor/cmd/internal/project"
 	"github.com/athanor-dev/athanor/cmd/internal/untrusted"
 	"github.com/athanor-dev/athanor/cmd/render"
 )
@@ -14,7 +15,7 @@ func (a *app) graphCommand() *cli.Command {
 		UsageText: `graph                           what is declared here
 graph --dot | dot -Tsvg > graph.svg
 graph --json > graph.json && athanor deploy graph.json`,
-		Flags:  stageFlags(&cli.BoolFlag{Name: "dot", Usage: "write the Graphviz language"}),
+		Flags:  project.StageFlags(&cli.BoolFlag{Name: "dot", Usage: "write the Graphviz language"}),
 		Before: untrusted.Reads,
 		Action: a.graphs,
 	}

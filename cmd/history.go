@@ -7,9 +7,9 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/athanor-dev/athanor/cmd/cli"
+	"github.com/athanor-dev/athanor/cmd/internal/project"
 	"github.com/athanor-dev/athanor/cmd/internal/untrusted"
 	"github.com/athanor-dev/athanor/cmd/render"
 	"github.com/athanor-dev/athanor/engine"
@@ -31,7 +31,7 @@ A run whose process died is listed as running, with a remark, until the next run
 history --limit 1 --json        the newest run, for scripts
 history ABCDEF GHIJKL           what two runs did differently
 history --stack shop --stage prod`,
-		Flags: stageFlags(
+		Flags: project.StageFlags(
 			&cli.IntFlag{Name: "limit", Aliases: []string{"n"}, Value: 20, Usage: "list at most `N` runs; 0: all that are kept"},
 			cli.StackFlag("read")),
 		Before: untrusted.Reads,
@@ -112,7 +112,7 @@ func (a *app) compareRuns(c *cli.Context) error {
 
 // done is what a run did to each resource; of a replacement its last part.
 func (s *session) done(ctx context.Context, run string) (map[string]engine.Event, error) {
-	recorded, err := s.project.store.Events(ctx, s.stage, run, 0, 0)
+	recorded, err := s.project.Store.Events(ctx, s.stage, run, 0, 0)
 	last := map[string]engine.Event{}
 	for _, r := range recorded {
 		var e engine.Event
@@ -150,7 +150,7 @@ func compared(from, to map[string]engine.Event) []render.Compared {
 
 // runs lists the runs of the stage, newest first.
 func (s *session) runs(c *cli.Context, limit int) ([]render.Run, error) {
-	runs, err := s.project.store.Runs(c.Context, s.stage, limit)
+	runs, err := s.project.Store.Runs(c.Context, s.stage, limit)
 	if err != nil {
 		return nil, err
 	}
@@ -160,7 +160,7 @@ func (s *session) runs(c *cli.Context, limit int) ([]render.Run, error) {
 	}
 	lines := make([]render.Run, 0, len(runs))
 	for _, r := range runs {
-		user, identity := identityOf(r.User)
+		user, identity := project.IdentityOf(r.User)
 		l := render.Run{
 			Run: r.ID, Stack: s.stage.Stack, Stage: s.stage.Name, Command: r.Command, State: r.State, Dead: dead && r.State == statestore.Running,
 			User: user, Identity: identity, Host: r.Host, PID: r.PID, Started: r.Started, Ended: r.Ended, Note: r.Note,
@@ -173,7 +173,7 @@ func (s *session) runs(c *cli.Context, limit int) ([]render.Run, error) {
 			l.Summary = &summary
 		}
 		if l.State == statestore.Running {
-			if l.Progress, err = progression(c.Context, s.project.store, s.stage, r.ID); err != nil {
+			if l.Progress, err = progression(c.Context, s.project.Store, s.stage, r.ID); err != nil {
 				return nil, err
 			}
 		}
@@ -210,24 +210,16 @@ func progression(ctx context.Context, store statestore.Store, stage statestore.S
 	return &p, nil
 }
 
-// identityOf splits what a run says of who ran it into the name and what was authenticated. See [project.who].
-func identityOf(user string) (name, identity string) {
-	if i := strings.LastIndex(user, " ("); i >= 0 && strings.HasSuffix(user, ")") {
-		return user[:i], user[i+2 : len(user)-1]
-	}
-	return user, ""
-}
-
 // dead reports that the newest run is running by the record alone. The runs are read again after the lease, so that one
 // which began or ended in between is not taken for dead.
 func (s *session) dead(c *cli.Context, runs []statestore.Run, limit int) (bool, []statestore.Run, error) {
 	if len(runs) == 0 || runs[0].State != statestore.Running {
 		return false, runs, nil
 	}
-	snap, err := s.project.store.Load(c.Context, s.stage)
+	snap, err := s.project.Store.Load(c.Context, s.stage)
 	if err != nil || snap.Holder != nil && snap.Holder.Run == runs[0].ID {
 		return false, runs, err
 	}
-	again, err := s.project.store.Runs(c.Context, s.stage, limit)
+	again, err := s.project.Store.Runs(c.Context, s.stage, limit)
 	return err == nil && len(again) > 0 && again[0].ID == runs[0].ID && again[0].State == statestore.Running, again, err
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/athanor-dev/athanor/cmd/cli"
 	"github.com/athanor-dev/athanor/cmd/internal/files"
 	"github.com/athanor-dev/athanor/cmd/internal/gomodule"
+	"github.com/athanor-dev/athanor/cmd/internal/project"
 	"github.com/athanor-dev/athanor/cmd/internal/template"
 	"github.com/athanor-dev/athanor/cmd/internal/yamlstack"
 	"github.com/athanor-dev/athanor/cmd/render"
@@ -60,7 +61,7 @@ func (a *app) initialize(c *cli.Context) error {
 	dir := files.Absolute(given)
 	name := c.String("name")
 	if name == "" {
-		name = stagePart(filepath.Base(dir))
+		name = project.StagePart(filepath.Base(dir))
 	}
 	if err := athanor.CheckStack(name); err != nil {
 		return cli.Hint(err, "--name my-stack")
@@ -76,7 +77,7 @@ func (a *app) initialize(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	files[ignoreFile] = ownFolder + "/\n" + files[ignoreFile]
+	files[ignoreFile] = project.OwnFolder + "/\n" + files[ignoreFile]
 	var module *gomodule.Module
 	if c.Bool("go") {
 		if module, err = gomodule.For(dir, name, c.String("module"), a.release.Text()); err == nil {

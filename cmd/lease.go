@@ -3,9 +3,9 @@ package cmd
 import (
 	"errors"
 	"fmt"
-	"os"
 
 	"github.com/athanor-dev/athanor/cmd/cli"
+	"github.com/athanor-dev/athanor/cmd/internal/project"
 	"github.com/athanor-dev/athanor/statestore"
 )
 
@@ -22,7 +22,7 @@ Exit codes: 0 it was asked, or nothing holds the stage; 1 error.`,
 		UsageText: `cancel                          what runs on the stack in this directory
 cancel --stage prod --why "wrong branch"
 events --follow                 watch it end`,
-		Flags:  stageFlags(whyFlag("give the reason `WHY`, which the history keeps"), cli.StackFlag("read")),
+		Flags:  project.StageFlags(whyFlag("give the reason `WHY`, which the history keeps"), cli.StackFlag("read")),
 		Action: a.cancel,
 	}
 }
@@ -38,7 +38,7 @@ be called back, so look whether one is.
 Exit codes: 0 it is free; 1 error; 5 not approved: without a terminal it takes --yes.`,
 		UsageText: `unlock --why "the runner hangs"
 unlock --stage prod --why "the runner hangs" --yes`,
-		Flags: stageFlags(
+		Flags: project.StageFlags(
 			whyFlag("give the reason `WHY`, which the history keeps with your name; required"),
 			cli.YesFlag(),
 			cli.StackFlag("read")),
@@ -103,7 +103,7 @@ func (a *app) unlock(c *cli.Context) error {
 
 // atWork is the run that holds the stage, or that has it by the record although it died; nil when there is none.
 func (s *session) atWork(c *cli.Context) (*statestore.Run, error) {
-	newest, err := s.project.store.Runs(c.Context, s.stage, 1)
+	newest, err := s.project.Store.Runs(c.Context, s.stage, 1)
 	if err != nil || len(newest) == 0 || newest[0].State != statestore.Running {
 		return nil, err
 	}
@@ -114,9 +114,9 @@ func (s *session) atWork(c *cli.Context) (*statestore.Run, error) {
 func (s *session) order(c *cli.Context, run *statestore.Run, o statestore.Order, done string) error {
 	a, line := s.app, orderLine{Type: c.Command.Name, Stack: s.stage.Stack, Stage: s.stage.Name}
 	if run != nil {
-		o.Run, o.Who, o.Why = run.ID, s.project.whoFrom(), c.String("why")
+		o.Run, o.Who, o.Why = run.ID, s.project.WhoFrom(), c.String("why")
 		var err error
-		if line.Done, err = s.project.store.Interrupt(c.Context, s.stage, o); err != nil {
+		if line.Done, err = s.project.Store.Interrupt(c.Context, s.stage, o); err != nil {
 			return err
 		}
 	}
@@ -134,13 +134,4 @@ func (s *session) order(c *cli.Context, run *statestore.Run, o statestore.Order,
 		fmt.Fprintf(a.Out, "%s: no run holds it\n", s.stage)
 	}
 	return nil
-}
-
-// whoFrom is the one who gives an order, and on which machine, for the history.
-func (p *project) whoFrom() string {
-	name := userName()
-	if host, err := os.Hostname(); err == nil {
-		name += "@" + host
-	}
-	return name + " " + p.proven()
 }

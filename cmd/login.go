@@ -1,15 +1,13 @@
 package cmd
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/athanor-dev/athanor/cmd/cli"
 	"github.com/athanor-dev/athanor/cmd/internal/login"
-	"github.com/athanor-dev/athanor/reconcile"
+	"github.com/athanor-dev/athanor/cmd/internal/project"
 	"github.com/athanor-dev/athanor/statestore/remote"
 	"github.com/athanor-dev/athanor/statestore/remote/wire"
 )
@@ -61,7 +59,7 @@ func originOf(c *cli.Context) (string, error) {
 	}
 	origin, err := remote.Origin(c.Args().First())
 	if err != nil {
-		return "", fmt.Errorf("%s: %w", redactURL(c.Args().First()), err)
+		return "", fmt.Errorf("%s: %w", project.Redacted(c.Args().First()), err)
 	}
 	return origin, nil
 }
@@ -129,30 +127,6 @@ func (a *app) logout(c *cli.Context) error {
 	}
 	fmt.Fprintf(a.Out, "%s: the token was removed from this machine\n", origin)
 	return nil
-}
-
-// openService opens the store behind a service.
-func (p *project) openService(address string) error {
-	store, err := remote.Open(address, login.Token)
-	if err != nil {
-		return reconcile.WithHint(fmt.Errorf("store %s: %w", redactURL(address), err), "https://HOST")
-	}
-	p.store = store
-	return nil
-}
-
-// accountPatience is how long the history waits to learn who runs a command.
-const accountPatience = 10 * time.Second
-
-// accountOf is who a service takes the user for, in parentheses; empty when it does not answer, which the run then says.
-func accountOf(store *remote.Store) string {
-	ctx, stop := context.WithTimeout(context.Background(), accountPatience)
-	defer stop()
-	about, err := store.Service(ctx)
-	if err != nil {
-		return ""
-	}
-	return "(" + about.Account + ")"
 }
 
 // errNoService says that a store is none that a service can stand in front of.

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/athanor-dev/athanor/cmd/cli"
+	"github.com/athanor-dev/athanor/cmd/internal/project"
 	"github.com/athanor-dev/athanor/engine/graph"
 	"github.com/athanor-dev/athanor/engine/tail"
 	"github.com/athanor-dev/athanor/reconcile"
@@ -32,7 +33,7 @@ Exit codes: 0 shown; 1 error, or the log of one could not be read; 130 interrupt
 logs web --follow               and what comes, until Ctrl-C
 logs 'net/**' --since 24h --filter ERROR
 logs worker --since 2026-03-01T12:00:00Z --json`,
-		Flags: stageFlags(
+		Flags: project.StageFlags(
 			cli.FollowFlag("go on with what comes"),
 			&cli.StringFlag{Name: "since", Usage: "begin `TIME` ago (10m, 2h, 3d), or at a time (2026-03-01T12:00:00Z); all: with the oldest line there is; default 1h"},
 			&cli.StringFlag{Name: "filter", Usage: "only lines that hold `TEXT`"},

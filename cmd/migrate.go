@@ -3,15 +3,14 @@ package cmd
 import (
 	"cmp"
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/athanor-dev/athanor/cmd/cli"
 	"github.com/athanor-dev/athanor/cmd/internal/grants"
+	"github.com/athanor-dev/athanor/cmd/internal/project"
 	"github.com/athanor-dev/athanor/service/pulumiapi"
 	"github.com/athanor-dev/athanor/service/tfhttp"
 	"github.com/athanor-dev/athanor/statestore"
@@ -70,26 +69,26 @@ type migratedLine struct {
 
 func (a *app) stateMigrate(c *cli.Context) error {
 	if c.NArg() != 2 {
-		return cli.Hint(errors.New("state migrate: from which store to which?"), "athanor state migrate FROM TO; "+storeForms)
+		return cli.Hint(errors.New("state migrate: from which store to which?"), "athanor state migrate FROM TO; "+project.StoreForms)
 	}
 	if err := a.permit(c.Context, grants.Document{}); err != nil {
 		return err
 	}
-	from, err := openProject(".", absoluteStore(c.Args().Get(0)))
+	from, err := project.Open(".", project.AbsoluteStore(c.Args().Get(0)))
 	if err != nil {
 		return err
 	}
-	defer from.store.Close() //nolint:errcheck // nothing of it is written any more
-	if service, ok := from.store.(*remote.Store); ok {
+	defer from.Store.Close() //nolint:errcheck // nothing of it is written any more
+	if service, ok := from.Store.(*remote.Store); ok {
 		if err := rulesAll(c.Context, service); err != nil {
 			return err
 		}
 	}
-	to, err := openProject(".", absoluteStore(c.Args().Get(1)))
+	to, err := project.Open(".", project.AbsoluteStore(c.Args().Get(1)))
 	if err != nil {
 		return err
 	}
-	defer to.store.Close() //nolint:errcheck // what was written is committed
+	defer to.Store.Close() //nolint:errcheck // what was written is committed
 	stages, err := a.migrating(c.Context, from, to)
 	if err != nil {
 		return err
@@ -98,7 +97,7 @@ func (a *app) stateMigrate(c *cli.Context) error {
 		for _, stage := range stages {
 			fmt.Fprintln(a.Err, "  "+stage.String())
 		}
-		if err := a.Ask(c.Context, fmt.Sprintf("Move these %d stages to %s?", len(stages), redactURL(to.name))); err != nil {
+		if err := a.Ask(c.Context, fmt.Sprintf("Move these %d stages to %s?", len(stages), project.Redacted(to.Name))); err != nil {
 			return err
 		}
 	}
@@ -121,36 +120,34 @@ func (a *app) stateMigrate(c *cli.Context) error {
 }
 
 // migrateStage moves one stage. Both ends are proven under its key: what somebody else changed at the old store is not moved.
-func (a *app) migrateStage(ctx context.Context, from, to *project, stage statestore.Stage) (migrate.Moved, error) {
-	e, err := from.engine(ctx, stage, ".", a.catalog, false)
+func (a *app) migrateStage(ctx context.Context, from, to *project.Project, stage statestore.Stage) (migrate.Moved, error) {
+	e, err := from.Engine(ctx, stage, ".", a.catalog, false)
 	if err != nil {
 		return migrate.Moved{}, err
 	}
 	move := &migrate.Move{
-		From: keeper.NewWhole(from.store, stage, e.Key), To: keeper.NewWhole(to.store, stage, e.Key), Where: redactURL(to.name), User: from.whoFrom(), NewRun: func() string {
-			return time.Now().UTC().Format("20060102-150405-") + rand.Text()[:6]
-		},
+		From: keeper.NewWhole(from.Store, stage, e.Key), To: keeper.NewWhole(to.Store, stage, e.Key), Where: project.Redacted(to.Name), User: from.WhoFrom(), NewRun: project.NewRun,
 	}
 	return move.Stage(ctx, stage)
 }
 
 // migrating lists the stages to move. Two names of one store are an error.
-func (a *app) migrating(ctx context.Context, from, to *project) ([]statestore.Stage, error) {
-	stages, err := from.store.Stages(ctx)
+func (a *app) migrating(ctx context.Context, from, to *project.Project) ([]statestore.Stage, error) {
+	stages, err := from.Store.Stages(ctx)
 	if err != nil {
 		return nil, err
 	}
 	if len(stages) == 0 {
-		return nil, cli.Hint(fmt.Errorf("state migrate: %s has no stage", redactURL(from.name)), "athanor stage list --store "+redactURL(from.name)+" lists those that there are")
+		return nil, cli.Hint(fmt.Errorf("state migrate: %s has no stage", project.Redacted(from.Name)), "athanor stage list --store "+project.Redacted(from.Name)+" lists those that there are")
 	}
-	one, err := from.store.ID(ctx)
+	one, err := from.Store.ID(ctx)
 	if err != nil {
 		return nil, err
 	}
-	if have, err := to.store.Stages(ctx); err != nil {
+	if have, err := to.Store.Stages(ctx); err != nil {
 		return nil, err
 	} else if len(have) > 0 { // asking an empty store for its id would make it
-		if other, err := to.store.ID(ctx); err != nil {
+		if other, err := to.Store.ID(ctx); err != nil {
 			return nil, err
 		} else if one == other {
 			return nil, errors.New("state migrate: FROM and TO are one store")

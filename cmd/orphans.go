@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/athanor-dev/athanor/cmd/cli"
+	"github.com/athanor-dev/athanor/cmd/internal/project"
 	"github.com/athanor-dev/athanor/engine"
 )
 
@@ -24,7 +25,7 @@ Exit codes: 0 done; 1 error; 3 another run holds the stage; 4 some could not be 
 		UsageText: `orphans                         list them
 orphans --delete                delete them, after asking
 orphans --stack shop --stage dev-ada`,
-		Flags: stageFlags(cli.DeleteFlags(cli.ApplyFlags(
+		Flags: project.StageFlags(cli.DeleteFlags(cli.ApplyFlags(
 			cli.StackFlag("search for"),
 			&cli.BoolFlag{Name: "delete", Usage: "delete the objects that are neither declared nor retained"})...)...),
 		Action: a.orphans,

@@ -9,6 +9,7 @@ import (
 
 	"github.com/athanor-dev/athanor/cmd/cli"
 	"github.com/athanor-dev/athanor/cmd/internal/grants"
+	"github.com/athanor-dev/athanor/cmd/internal/project"
 	"github.com/athanor-dev/athanor/engine"
 	"github.com/athanor-dev/athanor/statestore"
 	"github.com/athanor-dev/athanor/statestore/keeper"
@@ -47,7 +48,7 @@ func newPeers(c *cli.Context, s *session) *peers {
 // Open opens a store by the name that a program gives it. The path of a file starts in the stack's directory.
 func (p *peers) Open(_ context.Context, name string) (statestore.Store, error) {
 	if name == "" {
-		return peerStore{p.session.project.store, p}, nil
+		return peerStore{p.session.project.Store, p}, nil
 	}
 	if grants.ForeignState(name) != "" {
 		return foreignState{where: name, peers: p}, nil
@@ -56,14 +57,14 @@ func (p *peers) Open(_ context.Context, name string) (statestore.Store, error) {
 		name = "bolt:" + filepath.Join(p.session.dir, path)
 	}
 	var options []postgres.Option
-	if storeName(p.session.dir, name) != storeName(p.session.dir, p.session.store) {
+	if project.StoreName(p.session.dir, name) != project.StoreName(p.session.dir, p.session.store) {
 		options = append(options, postgres.Foreign())
 	}
-	other, err := openProject(p.session.dir, name, options...)
+	other, err := project.Open(p.session.dir, name, options...)
 	if err != nil {
 		return nil, fmt.Errorf("the state of another stack: %w", err)
 	}
-	return peerStore{other.store, p}, nil
+	return peerStore{other.Store, p}, nil
 }
 
 // Key finds the key of a stage that was loaded, and proves what was loaded with it; it never makes one. A wrapped ring
@@ -72,7 +73,7 @@ func (p *peers) Key(stage statestore.Stage, id string) (*seal.Key, error) {
 	if id == foreignKey {
 		return p.session.engine.Key, nil
 	}
-	place := keySources(p.begun, stage, p.session.dir)
+	place := project.KeySources(p.begun, stage, p.session.dir)
 	var unproven []*statestore.Snapshot
 	p.mu.Lock()
 	if state := p.loaded[peerKey{stage, id}]; state != nil {
@@ -106,7 +107,7 @@ func (s peerStore) Load(ctx context.Context, stage statestore.Stage) (*statestor
 		return nil, err
 	}
 	if snap.Holder != nil {
-		s.peers.session.app.warnMoved(stage, statestore.MovedBy(snap.Holder.Command))
+		warnMoved(s.peers.session.app.Terminal, stage, statestore.MovedBy(snap.Holder.Command))
 	}
 	s.peers.mu.Lock()
 	defer s.peers.mu.Unlock()

@@ -4,20 +4,18 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/url"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/athanor-dev/athanor/adopt/from"
 	"github.com/athanor-dev/athanor/adopt/from/terraform"
 	"github.com/athanor-dev/athanor/cmd/internal/grants"
+	"github.com/athanor-dev/athanor/cmd/internal/project"
 	"github.com/athanor-dev/athanor/engine/state"
 	"github.com/athanor-dev/athanor/reconcile/localfile"
 	"github.com/athanor-dev/athanor/reconcile/tree"
 	"github.com/athanor-dev/athanor/statestore"
-	"github.com/athanor-dev/athanor/statestore/postgres"
 )
 
 // foreignKey stands for the id of a key where outputs are those of another tool: they are sealed with the key of this stage.
@@ -44,7 +42,7 @@ func (f foreignState) Load(ctx context.Context, stage statestore.Stage) (*states
 	tool := grants.ForeignState(f.where)
 	where := strings.TrimPrefix(f.where, tool+":")
 	if !strings.Contains(where, "://") { // the permission for the store is that for its file
-		where = foreignName(f.peers.session.dir, where)
+		where = project.ForeignName(f.peers.session.dir, where)
 		if bounds, ok := localfile.BoundsOf(ctx); ok {
 			bounds.Allowed = append(slices.Clone(bounds.Allowed), where)
 			ctx = localfile.With(ctx, bounds)
@@ -66,27 +64,4 @@ func (f foreignState) Load(ctx context.Context, stage statestore.Stage) (*states
 	}
 	body := tree.Canonical(map[string]any{"values": values, "secret": secret})
 	return &statestore.Snapshot{Stage: stage, KeyID: foreignKey, Outputs: key.Seal(body, state.Binding(stage, "\x00outputs"))}, nil
-}
-
-// foreignName is a place of another tool's state in one form, without a password: a file by its real path.
-func foreignName(dir, where string) string {
-	scheme, _, isURL := strings.Cut(where, "://")
-	switch {
-	case isURL && strings.HasPrefix(scheme, "postgres"):
-		return postgres.WithoutPassword(where)
-	case isURL:
-		u, err := url.Parse(where)
-		if err != nil {
-			return scheme + "://…"
-		}
-		u.User = nil
-		return u.String()
-	}
-	if !filepath.IsAbs(where) {
-		where = filepath.Join(dir, where)
-	}
-	if real, err := localfile.Real(where); err == nil {
-		where = real
-	}
-	return where
 }

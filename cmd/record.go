@@ -10,6 +10,7 @@ import (
 
 	"github.com/athanor-dev/athanor"
 	"github.com/athanor-dev/athanor/cmd/cli"
+	"github.com/athanor-dev/athanor/cmd/internal/project"
 	"github.com/athanor-dev/athanor/cmd/internal/terminal"
 	"github.com/athanor-dev/athanor/cmd/internal/untrusted"
 	"github.com/athanor-dev/athanor/cmd/render"
@@ -29,7 +30,7 @@ output url                      one alone
 output banner --raw             byte for byte, whatever it does to a terminal
 output --tfvars > net.auto.tfvars
 output password --reveal ./shop`,
-		Flags: stageFlags(cli.RevealFlag(),
+		Flags: project.StageFlags(cli.RevealFlag(),
 			&cli.BoolFlag{Name: "raw", Usage: "print the output NAME without escaping control characters"},
 			&cli.BoolFlag{Name: "tfvars", Usage: "print all outputs as a variable file of Terraform; secret ones only with --reveal"},
 			cli.StackFlag("read")),

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/athanor-dev/athanor/cmd/cli"
+	"github.com/athanor-dev/athanor/cmd/internal/project"
 	"github.com/athanor-dev/athanor/engine"
 	"github.com/athanor-dev/athanor/providers/random"
 	"github.com/athanor-dev/athanor/statestore"
@@ -19,10 +20,10 @@ func (s *session) destination(to string) (stage statestore.Stage, addr string, e
 	where, addr, _ := strings.Cut(to, ":")
 	stack, name, _ := strings.Cut(where, "/")
 	stage = statestore.Stage{Stack: stack, Name: cmp.Or(name, s.stage.Name)}
-	if stack == "" || addr == "" || stack != stagePart(stack) {
+	if stack == "" || addr == "" || stack != project.StagePart(stack) {
 		return stage, "", cli.Hint(fmt.Errorf("%q is not STACK[/STAGE]:ADDRESS", to), "for example site/prod:motd, or site:motd for the same stage of another stack")
 	}
-	return stage, addr, checkStage(stage.Name)
+	return stage, addr, project.CheckStage(stage.Name)
 }
 
 // destinations reads the renames of one command: all within the stage, or all to one other stage.
@@ -89,7 +90,7 @@ func (s *session) elsewhere(c *cli.Context, stage statestore.Stage) (*session, e
 		err := fmt.Errorf("stack %s has no stage %s; it has %s", stage.Stack, stage.Name, strings.Join(others, ", "))
 		return nil, cli.Hint(err, "--new-stage creates it")
 	}
-	if target.engine, err = s.project.engine(c.Context, stage, s.dir, s.app.catalog, c.Bool("accept-older-state")); err != nil {
+	if target.engine, err = s.project.Engine(c.Context, stage, s.dir, s.app.catalog, c.Bool("accept-older-state")); err != nil {
 		return nil, err
 	}
 	target.engine.Parallel = s.engine.Parallel

@@ -7,6 +7,7 @@ import (
 
 	"github.com/athanor-dev/athanor/cmd/cli"
 	"github.com/athanor-dev/athanor/cmd/internal/files"
+	"github.com/athanor-dev/athanor/cmd/internal/project"
 	"github.com/athanor-dev/athanor/statestore/seal"
 )
 
@@ -25,7 +26,7 @@ to open). Its region and account are those of the ARN.`,
 secret rewrap --recipient awskms:arn:aws:kms:eu-west-1:123456789012:key/4f1c…
 secret rewrap --stage prod --passphrase
 secret rewrap --key-file /media/backup/athanor.key`,
-		Flags: stageFlags(
+		Flags: project.StageFlags(
 			&cli.StringSliceFlag{Name: "recipient", Usage: "wrap it for age recipient or KMS key `AGE1…|awskms:ARN`; may be repeated"},
 			&cli.BoolFlag{Name: "passphrase", Usage: "wrap it with a passphrase, which is asked for, or read from standard input"},
 			&cli.StringFlag{Name: "key-file", Usage: "wrap it with key file `PATH`, which is created if it does not exist"}),
@@ -51,7 +52,7 @@ func (a *app) rewrap(c *cli.Context) error {
 			return err
 		}
 	}
-	path, err := s.engine.Key.Wrap(keySources(c.Context, s.stage, s.dir), w)
+	path, err := s.engine.Key.Wrap(project.KeySources(c.Context, s.stage, s.dir), w)
 	if err != nil {
 		return err
 	}

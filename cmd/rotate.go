@@ -2,15 +2,14 @@ package cmd
 
 import (
 	"context"
-	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/athanor-dev/athanor/cmd/cli"
 	"github.com/athanor-dev/athanor/cmd/internal/files"
+	"github.com/athanor-dev/athanor/cmd/internal/project"
 	"github.com/athanor-dev/athanor/cmd/internal/untrusted"
 	"github.com/athanor-dev/athanor/cmd/render"
 	"github.com/athanor-dev/athanor/engine"
@@ -37,7 +36,7 @@ alone: --copy seals it again, as long as its key has not left.`,
 		UsageText: `secret rotate --stage prod
 secret rotate --stage prod --copy backup.json
 secret rotate --list-exposed --stage prod`,
-		Flags: stageFlags(&cli.StringSliceFlag{
+		Flags: project.StageFlags(&cli.StringSliceFlag{
 			Name: "copy", Usage: "seal an exported `FILE` of this stage again too; may be repeated",
 		}, &cli.BoolFlag{
 			Name:  "list-exposed",
@@ -72,8 +71,8 @@ type rotateLine struct {
 // rotation says what to rotate.
 func (s *session) rotation(c *cli.Context, run string) rotate.Rotation {
 	return rotate.Rotation{
-		Store: s.project.store, Stage: s.stage, Place: keySources(c.Context, s.stage, s.dir), Wrapping: seal.Place.Again,
-		Claim:    statestore.Claim{Run: run, Command: "rotate", User: s.project.who()},
+		Store: s.project.Store, Stage: s.stage, Place: project.KeySources(c.Context, s.stage, s.dir), Wrapping: seal.Place.Again,
+		Claim:    statestore.Claim{Run: run, Command: "rotate", User: s.project.Who()},
 		Contents: contentsOf(s.stage, s.app.catalog), Accept: c.Bool("accept-older-state"),
 	}
 }
@@ -111,7 +110,7 @@ func (a *app) secretRotate(c *cli.Context) error {
 	}
 	line := rotateLine{secretLine: s.secretLine(c, secrets.Path), Number: s.engine.Key.Number()}
 	if !c.Bool("list-exposed") {
-		line.Run = newRun()
+		line.Run = project.NewRun()
 		a.Interrupts.Lasting()
 		rotation := s.rotation(c, line.Run)
 		for _, file := range c.StringSlice("copy") {
@@ -137,7 +136,7 @@ func (a *app) secretRotate(c *cli.Context) error {
 		a.JSON(line)
 		return nil
 	}
-	a.saidRotated(s.stage, seal.KeyPath(keySources(c.Context, s.stage, s.dir)), line)
+	a.saidRotated(s.stage, seal.KeyPath(project.KeySources(c.Context, s.stage, s.dir)), line)
 	return nil
 }
 
@@ -208,7 +207,7 @@ func (a *app) recipientsCommand() *cli.Command {
 		Description: `Reads the wrapped key next to the program, or the one in the store when that is newer. Everybody who could open
 an older key still has what it opened.`,
 		UsageText: "secret recipients --stage prod\nsecret recipients --json",
-		Flags:     stageFlags(), Before: untrusted.Reads, Action: a.secretRecipients,
+		Flags:     project.StageFlags(), Before: untrusted.Reads, Action: a.secretRecipients,
 	}
 }
 
@@ -224,11 +223,11 @@ func (a *app) secretRecipients(c *cli.Context) error {
 	if err != nil || s == nil {
 		return err
 	}
-	snap, err := s.project.store.Load(c.Context, s.stage)
+	snap, err := s.project.Store.Load(c.Context, s.stage)
 	if err != nil {
 		return err
 	}
-	place := keySources(c.Context, s.stage, s.dir)
+	place := project.KeySources(c.Context, s.stage, s.dir)
 	place.Stored = snap.Meta[keeper.RingFact]
 	who, err := place.Recipients()
 	if err != nil {
@@ -252,6 +251,3 @@ func (a *app) secretRecipients(c *cli.Context) error {
 	fmt.Fprintf(a.Err, "key %s (number %d), opened here from %s\n", line.Key, line.Number, line.From)
 	return nil
 }
-
-// newRun is the id of a run, as the engine makes them.
-func newRun() string { return time.Now().UTC().Format("20060102-150405-") + rand.Text()[:6] }

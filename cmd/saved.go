@@ -11,6 +11,7 @@ import (
 	"github.com/athanor-dev/athanor/cmd/cli"
 	"github.com/athanor-dev/athanor/cmd/internal/files"
 	"github.com/athanor-dev/athanor/cmd/internal/grants"
+	"github.com/athanor-dev/athanor/cmd/internal/project"
 	"github.com/athanor-dev/athanor/cmd/internal/savedplan"
 	"github.com/athanor-dev/athanor/engine"
 )
@@ -35,7 +36,7 @@ func (s *session) planDocument(ctx context.Context, p *engine.Plan) ([]byte, err
 		return nil, err
 	}
 	return savedplan.File{
-		Target: s.target, Stage: s.stage.Name, Store: redactURL(s.store), Config: s.config, Options: s.options, Document: plan, NewStage: !known,
+		Target: s.target, Stage: s.stage.Name, Store: project.Redacted(s.store), Config: s.config, Options: s.options, Document: plan, NewStage: !known,
 	}.Seal(s.engine.Key)
 }
 
@@ -127,7 +128,7 @@ func (s *session) adoptStore(c *cli.Context, src *source, store string) error {
 		}
 	}
 	s.store = store
-	if name := storeName(src.dir, store); name != g.user.Store {
+	if name := project.StoreName(src.dir, store); name != g.user.Store {
 		return s.app.permitBy(c.Context, g, grants.Document{Outside: []grants.Ask{{Kind: grants.Store, Value: name, Place: "plan.store"}}})
 	}
 	return nil

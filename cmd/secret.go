@@ -7,6 +7,7 @@ import (
 
 	"github.com/athanor-dev/athanor"
 	"github.com/athanor-dev/athanor/cmd/cli"
+	"github.com/athanor-dev/athanor/cmd/internal/project"
 	"github.com/athanor-dev/athanor/cmd/internal/untrusted"
 	"github.com/athanor-dev/athanor/reconcile/props"
 	"github.com/athanor-dev/athanor/statestore/seal"
@@ -24,13 +25,13 @@ can open the key: at first only this machine, or everybody who knows $ATHANOR_PA
 				Name: "list", Usage: "list the sealed secrets of a stage, and where its key is", ArgsUsage: "[TARGET]",
 				Description: "Names only. Whether the key at hand opens them is said too.",
 				UsageText:   "secret list\nsecret list ./shop --stage prod --json",
-				Flags:       stageFlags(), Before: untrusted.Reads, Action: a.secretList,
+				Flags:       project.StageFlags(), Before: untrusted.Reads, Action: a.secretList,
 			},
 			{
 				Name: "rm", Usage: "remove a sealed secret", ArgsUsage: "NAME [TARGET]",
 				Description: "It stays in what was checked in before: a secret that must not be known any more is changed where it is used.",
 				UsageText:   "secret rm apiKey --stage prod",
-				Flags:       stageFlags(), Action: a.secretRemove,
+				Flags:       project.StageFlags(), Action: a.secretRemove,
 			},
 			a.rewrapCommand(), a.rotateCommand(), a.recipientsCommand(),
 		},
@@ -45,7 +46,7 @@ never an argument, since others can see those.`,
 		UsageText: `secret set apiKey                     asks for the value
 secret set apiKey --stage prod < key.txt
 pass show shop/api | athanor secret set apiKey ./shop`,
-		Flags: stageFlags(), Action: a.secretSet,
+		Flags: project.StageFlags(), Action: a.secretSet,
 	}
 }
 
@@ -80,7 +81,7 @@ func (a *app) openSecrets(c *cli.Context, names int) (*session, *seal.Secrets, e
 	if c.Command.Name != "rotate" || c.Bool("list-exposed") {
 		s.unsalted()
 	}
-	secrets, err := keyPlace(c.Context, s.stage, s.dir).Secrets()
+	secrets, err := project.KeyPlace(c.Context, s.stage, s.dir).Secrets()
 	return s, secrets, err
 }
 

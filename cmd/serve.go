@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/athanor-dev/athanor/cmd/cli"
+	"github.com/athanor-dev/athanor/cmd/internal/project"
 	"github.com/athanor-dev/athanor/cmd/render"
 	"github.com/athanor-dev/athanor/reconcile/token"
 	"github.com/athanor-dev/athanor/service"
@@ -67,14 +68,14 @@ func (a *app) serve(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	p, err := openProject(".", c.String("store"), postgres.WithConnections(int32(min(max(c.Int("connections"), 1), 1000))))
+	p, err := project.Open(".", c.String("store"), postgres.WithConnections(int32(min(max(c.Int("connections"), 1), 1000))))
 	if err != nil {
 		return err
 	}
-	a.store = p.store
-	store, ok := p.store.(statestore.Folders)
+	a.store = p.Store
+	store, ok := p.Store.(statestore.Folders)
 	if !ok {
-		return cli.Hint(fmt.Errorf("store %s: %w", redactURL(c.String("store")), errNoService), "serve --store postgres://… or bolt:PATH")
+		return cli.Hint(fmt.Errorf("store %s: %w", project.Redacted(c.String("store")), errNoService), "serve --store postgres://… or bolt:PATH")
 	}
 	config, err := readServeConfig(c.String("config"))
 	if err != nil {
@@ -145,7 +146,7 @@ func (a *app) firstToken(c *cli.Context, tokens *service.Tokens, issuers *servic
 	}
 	where := ""
 	if store := c.String("store"); os.Getenv(cli.StoreVariable) != store {
-		where = " --store " + render.ShellWord(redactURL(store))
+		where = " --store " + render.ShellWord(project.Redacted(store))
 	}
 	fmt.Fprintln(a.Err, "no token of this service is good. One is created on this machine, in another terminal:")
 	fmt.Fprintln(a.Err, "next:  athanor token create --name NAME --role admin"+where)

@@ -12,7 +12,9 @@ import (
 	"github.com/athanor-dev/athanor/cmd/cli"
 	"github.com/athanor-dev/athanor/cmd/internal/files"
 	"github.com/athanor-dev/athanor/cmd/internal/grants"
+	"github.com/athanor-dev/athanor/cmd/internal/project"
 	"github.com/athanor-dev/athanor/cmd/internal/savedplan"
+	"github.com/athanor-dev/athanor/cmd/internal/terminal"
 	"github.com/athanor-dev/athanor/cmd/internal/yamlstack"
 	"github.com/athanor-dev/athanor/engine"
 	"github.com/athanor-dev/athanor/reconcile"
@@ -26,7 +28,7 @@ type session struct {
 	target  string // as a saved plan names it
 	store   string // as it was asked for, "" for the project's own
 	dir     string // where the target lies
-	project *project
+	project *project.Project
 	engine  *engine.Engine
 	stage   statestore.Stage
 	graph   *engine.Graph // holds no resources when a stage is opened without its program
@@ -187,7 +189,7 @@ func (a *app) openRuns(c *cli.Context, names int) (*session, error) {
 	if err != nil || s == nil {
 		return nil, err
 	}
-	if s.project, err = openProject(dir, s.store); err != nil {
+	if s.project, err = project.Open(dir, s.store); err != nil {
 		return nil, err
 	}
 	newest, err := s.atWork(c)
@@ -195,7 +197,7 @@ func (a *app) openRuns(c *cli.Context, names int) (*session, error) {
 		return nil, err
 	}
 	if newest != nil {
-		a.warnMoved(s.stage, statestore.MovedBy(newest.Command))
+		warnMoved(a.Terminal, s.stage, statestore.MovedBy(newest.Command))
 	}
 	return s, s.existing(c)
 }
@@ -251,10 +253,10 @@ func (a *app) beginAt(c *cli.Context, targets []string) (*session, *source, erro
 		return nil, nil, err
 	}
 	s := &session{
-		app: a, began: time.Now(), options: cli.PlanOptions(c), store: absoluteStore(c.String("store")),
-		stage: statestore.Stage{Stack: c.String("stack"), Name: cmp.Or(c.String("stage"), defaultStage(c.Command.Name))},
+		app: a, began: time.Now(), options: cli.PlanOptions(c), store: project.AbsoluteStore(c.String("store")),
+		stage: statestore.Stage{Stack: c.String("stack"), Name: cmp.Or(c.String("stage"), project.DefaultStage(c.Command.Name))},
 	}
-	if err := checkStage(s.stage.Name); err != nil {
+	if err := project.CheckStage(s.stage.Name); err != nil {
 		return nil, nil, err
 	}
 	if err := checkPatterns(c); err != nil {
@@ -354,27 +356,19 @@ func useProfile(name string) error {
 	return errors.Join(os.Setenv("AWS_PROFILE", name), os.Setenv("CLOUDFLARE_PROFILE", name))
 }
 
-// absoluteStore makes the path of a store independent of the working directory, for saved plans.
-func absoluteStore(store string) string {
-	if path, ok := strings.CutPrefix(store, "bolt:"); ok && path != "" {
-		return "bolt:" + files.Absolute(path)
-	}
-	return store
-}
-
 // open opens the record and makes the engine.
 func (s *session) open(c *cli.Context, dir string) error {
 	var err error
 	s.dir = dir
-	if s.project, err = openProject(dir, s.store); err != nil {
+	if s.project, err = project.Open(dir, s.store); err != nil {
 		return err
 	}
-	s.app.store, s.project.plans = s.project.store, s.plans
-	if s.engine, err = s.project.engine(c.Context, s.stage, dir, s.app.catalog, c.Bool("accept-older-state")); err != nil {
+	s.app.store, s.project.Plans = s.project.Store, s.plans
+	if s.engine, err = s.project.Engine(c.Context, s.stage, dir, s.app.catalog, c.Bool("accept-older-state")); err != nil {
 		return err
 	}
-	s.app.warnMoved(s.stage, s.project.movedTo)
-	s.options.Incomplete = s.options.Incomplete || s.project.older
+	warnMoved(s.app.Terminal, s.stage, s.project.MovedTo)
+	s.options.Incomplete = s.options.Incomplete || s.project.Older
 	s.engine.Parallel, s.engine.Peers, s.engine.KeepDurations = c.Int("parallel"), newPeers(c, s), true
 	s.app.Redacted, s.engine.Events = s.engine.Redacted, s.app.Waiting
 	if s.savedFile != nil {
@@ -389,4 +383,12 @@ func (s *session) plan(ctx context.Context) (*engine.Plan, error) {
 		return s.saved, nil
 	}
 	return s.planning(func() (*engine.Plan, error) { return s.engine.Plan(ctx, s.graph, s.options) })
+}
+
+// warnMoved says that a stage was moved to another store, where its state goes on. What this store has of it is old.
+func warnMoved(t *terminal.Terminal, stage statestore.Stage, where string) {
+	if where == "" {
+		return
+	}
+	t.Warn("%s was moved to %s: what this store has of it is old. --store or $ATHANOR_STORE names the new one.", stage, where)
 }

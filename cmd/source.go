@@ -14,6 +14,7 @@ import (
 
 	"github.com/athanor-dev/athanor/cmd/cli"
 	"github.com/athanor-dev/athanor/cmd/internal/files"
+	"github.com/athanor-dev/athanor/cmd/internal/project"
 	"github.com/athanor-dev/athanor/cmd/internal/savedplan"
 	"github.com/athanor-dev/athanor/cmd/internal/terminal"
 	"github.com/athanor-dev/athanor/reconcile/localfile"
@@ -193,7 +194,7 @@ func isGoMain(ctx context.Context, dir string) bool {
 		return false
 	}
 	if real, err := localfile.Real(dir); err == nil {
-		ctx = localfile.With(ctx, localfile.Bounds{Root: boundsRoot(real)})
+		ctx = localfile.With(ctx, localfile.Bounds{Root: project.BoundsRoot(real)})
 	}
 	for _, f := range files {
 		if strings.HasSuffix(f, "_test.go") {

@@ -11,6 +11,7 @@ import (
 	"github.com/athanor-dev/athanor/cmd/cli"
 	"github.com/athanor-dev/athanor/cmd/internal/files"
 	"github.com/athanor-dev/athanor/cmd/internal/grants"
+	"github.com/athanor-dev/athanor/cmd/internal/project"
 	"github.com/athanor-dev/athanor/cmd/internal/terminal"
 	"github.com/athanor-dev/athanor/cmd/internal/untrusted"
 	"github.com/athanor-dev/athanor/cmd/render"
@@ -35,7 +36,7 @@ Status: deployed, running, interrupted, failed, unfinished (an object is half cr
 			UsageText: `stage list                      of the project in this directory
 stage list --stack shop         of one stack
 stage list --json               one object per line`,
-			Flags: stageFlags(&cli.StringFlag{Name: "stack", Usage: "list the stages of stack `NAME` only"}), Before: untrusted.Reads, Action: a.stageList,
+			Flags: project.StageFlags(&cli.StringFlag{Name: "stack", Usage: "list the stages of stack `NAME` only"}), Before: untrusted.Reads, Action: a.stageList,
 		}},
 	}
 }
@@ -69,7 +70,7 @@ func (a *app) stageList(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	lines, err := stageLines(c.Context, p.store, c.String("stack"))
+	lines, err := stageLines(c.Context, p.Store, c.String("stack"))
 	if err != nil {
 		return err
 	}
@@ -85,11 +86,11 @@ func (a *app) stageList(c *cli.Context) error {
 		return nil
 	}
 	if stack := c.String("stack"); len(lines) == 0 && stack != "" {
-		fmt.Fprintf(a.Err, "no stages of stack %s in %s\nnext:  athanor stage list\n", stack, p.name)
+		fmt.Fprintf(a.Err, "no stages of stack %s in %s\nnext:  athanor stage list\n", stack, p.Name)
 		return nil
 	}
 	if len(lines) == 0 {
-		fmt.Fprintf(a.Err, "no stages yet in %s\nnext:  athanor deploy\n", p.name)
+		fmt.Fprintf(a.Err, "no stages yet in %s\nnext:  athanor deploy\n", p.Name)
 		return nil
 	}
 	var shown []render.Stage
@@ -101,7 +102,7 @@ func (a *app) stageList(c *cli.Context) error {
 }
 
 // openStore opens the state store of the directory that the command names, without a program.
-func (a *app) openStore(c *cli.Context) (*project, error) {
+func (a *app) openStore(c *cli.Context) (*project.Project, error) {
 	if c.NArg() > 1 {
 		return nil, cli.Hint(fmt.Errorf("unexpected argument %q", c.Args().Get(1)), "one DIRECTORY at most")
 	}
@@ -109,16 +110,16 @@ func (a *app) openStore(c *cli.Context) (*project, error) {
 	if a.program != nil && c.NArg() == 0 {
 		dir = a.program.Dir
 	}
-	s := &session{app: a, store: absoluteStore(c.String("store"))}
+	s := &session{app: a, store: project.AbsoluteStore(c.String("store"))}
 	if err := s.confine(c, &source{dir: dir}); err != nil {
 		return nil, err
 	}
 	if err := a.permit(c.Context, grants.Document{}); err != nil {
 		return nil, err
 	}
-	p, err := openProject(dir, s.store)
+	p, err := project.Open(dir, s.store)
 	if err == nil {
-		a.store = p.store
+		a.store = p.Store
 	}
 	return p, err
 }
@@ -150,7 +151,7 @@ func stageLines(ctx context.Context, store statestore.Store, stack string) ([]st
 			Resources: len(snap.Rows) + len(snap.Damaged), Holder: snap.Holder,
 		}
 		if len(runs) > 0 {
-			user, _ := identityOf(runs[0].User)
+			user, _ := project.IdentityOf(runs[0].User)
 			l.LastRun = &stageRun{runs[0].ID, runs[0].Command, runs[0].State, user, runs[0].Started, runs[0].Ended}
 			if l.Holder != nil && l.Holder.Run == runs[0].ID {
 				if l.Progress, err = progression(ctx, store, stage, runs[0].ID); err != nil {
@@ -164,13 +165,13 @@ func stageLines(ctx context.Context, store statestore.Store, stack string) ([]st
 }
 
 // readExpiry reads when a stage expires, where a key on this machine opens that.
-func (l *stageLine) readExpiry(ctx context.Context, p *project) error {
+func (l *stageLine) readExpiry(ctx context.Context, p *project.Project) error {
 	stage := statestore.Stage{Stack: l.Stack, Name: l.Stage}
-	snap, err := p.store.Load(ctx, stage)
+	snap, err := p.Store.Load(ctx, stage)
 	if err != nil || snap.Meta[expiresFact] == nil {
 		return err
 	}
-	place := keyPlace(ctx, stage, p.root)
+	place := project.KeyPlace(ctx, stage, p.Root)
 	place.Stored = snap.Meta[keeper.RingFact]
 	if key, err := seal.Load(place, snap.KeyID); err == nil {
 		l.Expires, err = expires(snap, key)
@@ -193,7 +194,7 @@ func (l *stageLine) shown() render.Stage {
 
 // otherStages lists the stages that the store has of the session's stack, and whether the session's own is among them.
 func (s *session) otherStages(ctx context.Context) (others []string, known bool, err error) {
-	stages, err := s.project.store.Stages(ctx)
+	stages, err := s.project.Store.Stages(ctx)
 	if err != nil {
 		return nil, false, err
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/athanor-dev/athanor/cmd/cli"
+	"github.com/athanor-dev/athanor/cmd/internal/project"
 	"github.com/athanor-dev/athanor/reconcile/props"
 	"github.com/athanor-dev/athanor/reconcile/token"
 	"github.com/athanor-dev/athanor/service"
@@ -29,7 +30,7 @@ retention=DURATION|off
 		UsageText: `stage set approval=on --stage prod
 stage set private=on approval=on ./shop --stage prod
 stage set retention=730d --stage prod`,
-		Flags: stageFlags(), Action: a.stageSet,
+		Flags: project.StageFlags(), Action: a.stageSet,
 	}
 }
 
@@ -90,7 +91,7 @@ func retention(value string) (string, error) {
 
 // setRule changes the rule of the stage at its service, and shows it.
 func (s *session) setRule(ctx context.Context, change wire.StageRuleChange) error {
-	store, ok := s.project.store.(*remote.Store)
+	store, ok := s.project.Store.(*remote.Store)
 	if !ok {
 		return notAService(s.store, "has rules of stages")
 	}

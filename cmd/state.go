@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/athanor-dev/athanor/cmd/cli"
+	"github.com/athanor-dev/athanor/cmd/internal/project"
 	"github.com/athanor-dev/athanor/cmd/internal/untrusted"
 	"github.com/athanor-dev/athanor/engine"
 )
@@ -19,13 +20,13 @@ it takes the lease, shows what it will do and asks. It exits 3 while another run
 				Name: "list", Usage: "list the resources in state", ArgsUsage: "[TARGET]",
 				Description: "One line for each object: address, kind, identity, and its state where that is not \"live\". With --json one\nobject per line, as `state show --json` prints it.",
 				UsageText:   "state list\nstate list --stack shop --stage prod",
-				Flags:       stageFlags(cli.StackFlag("read")), Before: untrusted.Reads, Action: a.stateList,
+				Flags:       project.StageFlags(cli.StackFlag("read")), Before: untrusted.Reads, Action: a.stateList,
 			},
 			{
 				Name: "show", Usage: "show the state of one resource", ArgsUsage: "ADDRESS [TARGET]",
 				Description: "Its generations with their attributes, the props as last applied, and the resources it needs. Secrets are masked.",
 				UsageText:   "state show queue\nstate show password --reveal --json",
-				Flags:       stageFlags(cli.RevealFlag(), cli.StackFlag("read")), Before: untrusted.Reads, Action: a.stateShow,
+				Flags:       project.StageFlags(cli.RevealFlag(), cli.StackFlag("read")), Before: untrusted.Reads, Action: a.stateShow,
 			},
 			a.stateMoveCommand(), a.stateRemoveCommand(), a.stateExportCommand(), a.stateImportCommand(), a.stateHistoryCommand(), a.stateRestoreCommand(),
 			a.stateMigrateCommand(), a.stateCheckCommand(),
@@ -57,7 +58,7 @@ state mv net/ core/                 a whole scope
 state mv blue green green blue      two change places
 state mv motd site:motd             to the same stage of stack site
 state mv a site/prod:a b site/prod:b --new-stage`,
-		Flags: stageFlags(cli.ApplyFlags(cli.StackFlag("read"), newStageFlag())...), Action: a.stateMove,
+		Flags: project.StageFlags(cli.ApplyFlags(cli.StackFlag("read"), newStageFlag())...), Action: a.stateMove,
 	}
 }
 
@@ -73,7 +74,7 @@ Exit codes: 0 removed; 1 refused; 3 another run holds the stage; 5 not approved.
 		UsageText: `state rm queue
 state rm 'net/**' --stack shop --stage prod
 state rm broken                     also one that cannot be read`,
-		Flags: stageFlags(cli.ApplyFlags(cli.StackFlag("read"))...), Action: a.stateRemove,
+		Flags: project.StageFlags(cli.ApplyFlags(cli.StackFlag("read"))...), Action: a.stateRemove,
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/athanor-dev/athanor/cmd/cli"
+	"github.com/athanor-dev/athanor/cmd/internal/project"
 	"github.com/athanor-dev/athanor/service"
 	"github.com/athanor-dev/athanor/statestore"
 	"github.com/athanor-dev/athanor/statestore/remote"
@@ -67,12 +68,12 @@ type tokenRoom interface {
 
 // tokens opens where the tokens are.
 func (a *app) tokens(c *cli.Context) (tokenRoom, error) {
-	p, err := openProject(".", c.String("store"))
+	p, err := project.Open(".", c.String("store"))
 	if err != nil {
 		return nil, err
 	}
-	a.store = p.store
-	switch store := p.store.(type) {
+	a.store = p.Store
+	switch store := p.Store.(type) {
 	case *remote.Store:
 		return remote.Tokens{Store: store}, nil
 	case statestore.Folders:
@@ -99,7 +100,7 @@ func (a *app) tokenCreate(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	token, err := tokens.Create(c.Context, wire.Author{Account: userName()}, c.String("name"), grants, c.Duration("expires"))
+	token, err := tokens.Create(c.Context, wire.Author{Account: project.UserName()}, c.String("name"), grants, c.Duration("expires"))
 	if err != nil {
 		return err
 	}
@@ -151,7 +152,7 @@ func (a *app) tokenRevoke(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := tokens.Revoke(c.Context, wire.Author{Account: userName()}, id); err != nil {
+	if err := tokens.Revoke(c.Context, wire.Author{Account: project.UserName()}, id); err != nil {
 		if errors.Is(err, service.ErrNoToken) {
 			return cli.Hint(fmt.Errorf("%s: %w", id, err), "`athanor token list` lists them")
 		}

@@ -11,6 +11,7 @@ import (
 	"github.com/athanor-dev/athanor/cmd/cli"
 	"github.com/athanor-dev/athanor/cmd/internal/files"
 	"github.com/athanor-dev/athanor/cmd/internal/grants"
+	"github.com/athanor-dev/athanor/cmd/internal/project"
 	"github.com/athanor-dev/athanor/cmd/internal/untrusted"
 	"github.com/athanor-dev/athanor/cmd/render"
 	"github.com/athanor-dev/athanor/engine"
@@ -25,7 +26,7 @@ clear, and can be imported under another key. Rows that cannot be read are in it
 		UsageText: `state export --out prod.json --stage prod
 state export | jq -r '.rows[].address'
 state export --reveal --out open.json      secrets in clear`,
-		Flags: stageFlags(cli.RevealFlag(), cli.StackFlag("read"), cli.OutFlag("write to `FILE`, readable by its owner only")), Before: untrusted.Reads, Action: a.stateExport,
+		Flags: project.StageFlags(cli.RevealFlag(), cli.StackFlag("read"), cli.OutFlag("write to `FILE`, readable by its owner only")), Before: untrusted.Reads, Action: a.stateExport,
 	}
 }
 
@@ -45,7 +46,7 @@ Exit codes: 0 imported, or nothing to do; 1 refused; 3 another run holds the sta
 		UsageText: `state import prod.json
 state import prod.json --store bolt:/shared/state.db
 state import prod.json --serial 17            replace what is there at serial 17`,
-		Flags: stageFlags(cli.ApplyFlags(cli.StackFlag("import"), &cli.Uint64Flag{Name: "serial", Usage: "replace state at serial `N`, whatever the document's serial is"})...), Action: a.stateImport,
+		Flags: project.StageFlags(cli.ApplyFlags(cli.StackFlag("import"), &cli.Uint64Flag{Name: "serial", Usage: "replace state at serial `N`, whatever the document's serial is"})...), Action: a.stateImport,
 	}
 }
 
@@ -126,13 +127,13 @@ func (a *app) openImport(c *cli.Context, doc *engine.Export) (*session, error) {
 	if err := a.permit(c.Context, grants.Document{}); err != nil {
 		return nil, err
 	}
-	if s.project, err = openProject(src.dir, s.store); err != nil {
+	if s.project, err = project.Open(src.dir, s.store); err != nil {
 		return nil, err
 	}
 	if doc.Sealed() && s.stage.Stack == doc.Stack && s.stage.Name == doc.Stage {
-		s.project.keyID = doc.Key
+		s.project.KeyID = doc.Key
 	}
-	if s.engine, err = s.project.engine(c.Context, s.stage, src.dir, a.catalog, c.Bool("accept-older-state")); err != nil {
+	if s.engine, err = s.project.Engine(c.Context, s.stage, src.dir, a.catalog, c.Bool("accept-older-state")); err != nil {
 		return nil, err
 	}
 	a.Redacted = s.engine.Redacted

@@ -8,6 +8,7 @@ import (
 
 	"github.com/athanor-dev/athanor/cmd/cli"
 	"github.com/athanor-dev/athanor/cmd/internal/files"
+	"github.com/athanor-dev/athanor/cmd/internal/project"
 	"github.com/athanor-dev/athanor/cmd/render"
 	"github.com/athanor-dev/athanor/engine"
 	"github.com/athanor-dev/athanor/engine/state"
@@ -48,7 +49,7 @@ func storeTime(lease statestore.Lease) time.Time { return lease.Expires.Add(-lea
 // renew writes when the stage expires, by the store's clock, as a run of its own. A duration of 0 lets it never expire.
 func (s *session) renew(ctx context.Context, ttl time.Duration) error {
 	e := s.engine
-	lease, err := e.Store.Acquire(ctx, s.stage, statestore.Claim{Run: newRun(), Command: "ttl", User: e.User})
+	lease, err := e.Store.Acquire(ctx, s.stage, statestore.Claim{Run: project.NewRun(), Command: "ttl", User: e.User})
 	if err != nil {
 		return err
 	}
@@ -69,7 +70,7 @@ func (s *session) expiring(c *cli.Context, deploy func() error) error {
 	if !c.IsSet("ttl") {
 		return deploy()
 	}
-	runs, err := s.project.store.Runs(c.Context, s.stage, 1)
+	runs, err := s.project.Store.Runs(c.Context, s.stage, 1)
 	if err != nil {
 		return err
 	}
@@ -96,7 +97,7 @@ Exit codes: 0 none is left, or none was over; 1 error; 2 with --dry-run: some ar
 approved.`,
 		UsageText: `stage reap                      asks before it deletes
 stage reap --yes --allow-delete '**'`,
-		Flags: stageFlags(cli.DeleteFlags(cli.YesFlag(),
+		Flags: project.StageFlags(cli.DeleteFlags(cli.YesFlag(),
 			cli.DryRunFlag("only list the stages that are over"),
 			&cli.StringFlag{Name: "stack", Usage: "delete stages of stack `NAME` only"})...),
 		Action: a.stageReap,
@@ -119,7 +120,7 @@ func (a *app) stageReap(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	stages, err := p.store.Stages(c.Context)
+	stages, err := p.Store.Stages(c.Context)
 	if err != nil {
 		return err
 	}
@@ -201,8 +202,8 @@ func (a *app) reaped(s *session, result string, err error) {
 }
 
 // overdue opens a stage that has objects and is over by the clock of this machine; nil for any other.
-func (a *app) overdue(c *cli.Context, p *project, stage statestore.Stage) (*session, error) {
-	snap, err := p.store.Load(c.Context, stage)
+func (a *app) overdue(c *cli.Context, p *project.Project, stage statestore.Stage) (*session, error) {
+	snap, err := p.Store.Load(c.Context, stage)
 	if err != nil {
 		return nil, err
 	}
@@ -210,7 +211,7 @@ func (a *app) overdue(c *cli.Context, p *project, stage statestore.Stage) (*sess
 		return nil, nil //nolint:nilnil // it is not for reaping, which is no error
 	}
 	s := &session{
-		app: a, stage: stage, store: absoluteStore(c.String("store")), began: time.Now(), command: "reap", options: cli.PlanOptions(c),
+		app: a, stage: stage, store: project.AbsoluteStore(c.String("store")), began: time.Now(), command: "reap", options: cli.PlanOptions(c),
 	}
 	dir := files.Folder(c.Args().First())
 	if a.program != nil && c.NArg() == 0 {

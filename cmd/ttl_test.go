@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/athanor-dev/athanor/cmd/internal/project"
 	"github.com/athanor-dev/athanor/engine"
 	"github.com/athanor-dev/athanor/statestore"
 	"github.com/athanor-dev/athanor/statestore/bolt"
@@ -29,7 +30,7 @@ func TestUnlessRenewed(t *testing.T) {
 	s := &session{stage: stage, engine: &engine.Engine{Store: sealed, Key: key}}
 	held := &unlessRenewed{sealed, key}
 	acquire := func() (statestore.Lease, error) {
-		return held.Acquire(t.Context(), stage, statestore.Claim{Run: newRun(), Command: "reap"})
+		return held.Acquire(t.Context(), stage, statestore.Claim{Run: project.NewRun(), Command: "reap"})
 	}
 	for _, tt := range []struct {
 		name string

@@ -12,6 +12,7 @@ import (
 
 	"github.com/athanor-dev/athanor/cmd/cli"
 	"github.com/athanor-dev/athanor/cmd/internal/files"
+	"github.com/athanor-dev/athanor/cmd/internal/project"
 	"github.com/athanor-dev/athanor/cmd/internal/savedplan"
 	"github.com/athanor-dev/athanor/cmd/render"
 	"github.com/athanor-dev/athanor/engine"
@@ -36,7 +37,7 @@ secrets stay masked. The pages deploy nothing; with --allow-write they can ask a
 ui --store postgres://db/state
 ui --plan plan.json             also show a plan that plan --out has saved
 ui --source-url 'https://github.com/acme/shop/blob/main/{file}#L{line}'`,
-		Flags: stageFlags(
+		Flags: project.StageFlags(
 			&cli.StringFlag{Name: "listen", Value: "127.0.0.1:0", Usage: "listen on `ADDR` of the loopback; port 0 takes a free one"},
 			&cli.StringSliceFlag{Name: "plan", Usage: "show the plan that `FILE` holds (may be repeated)"},
 			&cli.BoolFlag{Category: cli.Safety, Name: "allow-write", Usage: "let the pages ask a run to stop; otherwise they only show"},
@@ -63,14 +64,14 @@ func (a *app) ui(c *cli.Context) error {
 		_ = listener.Close() // nobody has connected yet
 		return cli.Hint(fmt.Errorf("--listen %s: the pages are for this machine alone", c.String("listen")), "athanor serve shows them to a team")
 	}
-	door := webpage.NewDoor(listener.Addr(), userName())
+	door := webpage.NewDoor(listener.Addr(), project.UserName())
 	local := &localPages{app: a, project: p, dir: files.Folder(c.Args().First()), engines: map[statestore.Stage]*engine.Engine{}}
 	cancel := local.cancel
 	if !c.Bool("allow-write") {
 		cancel = nil
 	}
 	pages := webpage.New(context.WithoutCancel(c.Context), webpage.Settings{
-		Store: p.store, StoreName: redactURL(p.name), Version: a.release.Text(), Admit: door.Admit, Open: local.open, HoldsData: a.holdsData,
+		Store: p.Store, StoreName: project.Redacted(p.Name), Version: a.release.Text(), Admit: door.Admit, Open: local.open, HoldsData: a.holdsData,
 		Declared: local.declared(c), SourceURL: c.String("source-url"), Plans: local.plans(c.StringSlice("plan")), Cancel: cancel, Drift: local.drift,
 		Log: func(method, path string, err error) { a.Warn("%s %s: %v", method, path, err) }, Plainly: render.Plainly,
 	})
@@ -105,7 +106,7 @@ func serveLocally(ctx context.Context, listener net.Listener, handler http.Handl
 // localPages opens for pages what this machine has the keys of.
 type localPages struct {
 	app     *app
-	project *project
+	project *project.Project
 	dir     string
 
 	mu      sync.Mutex // one engine is made at a time
@@ -122,7 +123,7 @@ func (l *localPages) engine(ctx context.Context, stage statestore.Stage) (*engin
 	if e := l.engines[stage]; e != nil {
 		return e, nil
 	}
-	e, err := l.project.engine(ctx, stage, l.dir, l.app.catalog, false)
+	e, err := l.project.Engine(ctx, stage, l.dir, l.app.catalog, false)
 	if err == nil {
 		l.engines[stage] = e
 	}
@@ -172,7 +173,7 @@ func (l *localPages) open(ctx context.Context, snap *statestore.Snapshot, addres
 
 // warm finds the key of a stage and proves its state before a page asks for an entry. That page says what is wrong.
 func (l *localPages) warm(ctx context.Context, stage statestore.Stage) {
-	snap, err := l.project.store.Load(ctx, stage)
+	snap, err := l.project.Store.Load(ctx, stage)
 	if err != nil {
 		return
 	}
@@ -270,7 +271,7 @@ func (l *localPages) plans(files []string) func(*http.Request, *webpage.Visitor,
 // submitted shows the plans that were submitted to the service which keeps the stage, opened where this machine has the key.
 // They are decided by approve, which plans anew, or on the page of the service.
 func (l *localPages) submitted(ctx context.Context, stage statestore.Stage) ([]webpage.Plan, error) {
-	store, ok := l.project.store.(*remote.Store)
+	store, ok := l.project.Store.(*remote.Store)
 	if !ok {
 		return nil, nil
 	}
@@ -296,7 +297,7 @@ func (l *localPages) submitted(ctx context.Context, stage statestore.Stage) ([]w
 
 // drift reads the newest report of drift of a stage from the service that keeps it.
 func (l *localPages) drift(r *http.Request, _ *webpage.Visitor, stage statestore.Stage) (*wire.Drift, error) {
-	if store, ok := l.project.store.(*remote.Store); ok {
+	if store, ok := l.project.Store.(*remote.Store); ok {
 		return store.Drift(r.Context(), stage)
 	}
 	return nil, nil //nolint:nilnil // nobody keeps reports
@@ -304,6 +305,6 @@ func (l *localPages) drift(r *http.Request, _ *webpage.Visitor, stage statestore
 
 // cancel asks a run to stop.
 func (l *localPages) cancel(r *http.Request, _ *webpage.Visitor, stage statestore.Stage, run string) error {
-	_, err := l.project.store.Interrupt(r.Context(), stage, statestore.Order{Run: run, Who: l.project.whoFrom(), Why: "cancelled on the page"})
+	_, err := l.project.Store.Interrupt(r.Context(), stage, statestore.Order{Run: run, Who: l.project.WhoFrom(), Why: "cancelled on the page"})
 	return err
 }

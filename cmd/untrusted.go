@@ -13,6 +13,7 @@ import (
 
 	"github.com/athanor-dev/athanor/cmd/cli"
 	"github.com/athanor-dev/athanor/cmd/internal/grants"
+	"github.com/athanor-dev/athanor/cmd/internal/project"
 	"github.com/athanor-dev/athanor/cmd/internal/untrusted"
 	"github.com/athanor-dev/athanor/cmd/render"
 	"github.com/athanor-dev/athanor/engine"
@@ -67,7 +68,7 @@ func (a *app) planUntrusted(c *cli.Context) error {
 		return a.showProgram(c, g, missing)
 	}
 	// What is not observed stays as state has it.
-	snap, err := s.project.store.Load(c.Context, s.stage)
+	snap, err := s.project.Store.Load(c.Context, s.stage)
 	if err != nil {
 		return err
 	}
@@ -84,28 +85,28 @@ func (a *app) planUntrusted(c *cli.Context) error {
 // openUntrusted opens state that is there already, with a key that is there already. Missing says what there is not.
 func (s *session) openUntrusted(c *cli.Context, dir string) (missing string, err error) {
 	if s.store == "" {
-		if _, err := os.Stat(filepath.Join(projectRoot(dir), ".athanor", "state.db")); errors.Is(err, fs.ErrNotExist) {
+		if _, err := os.Stat(filepath.Join(project.Root(dir), ".athanor", "state.db")); errors.Is(err, fs.ErrNotExist) {
 			return "there is no state store", nil
 		}
 	}
 	s.dir = dir
-	if s.project, err = openProject(dir, s.store); err != nil {
+	if s.project, err = project.Open(dir, s.store); err != nil {
 		return "", err
 	}
-	s.app.store = s.project.store
-	snap, err := s.project.store.Load(c.Context, s.stage)
+	s.app.store = s.project.Store
+	snap, err := s.project.Store.Load(c.Context, s.stage)
 	switch {
 	case err != nil:
 		return "the state store cannot be read: " + err.Error(), nil
 	case snap.KeyID == "":
 		return "the stage has no state", nil
 	}
-	place := keySources(c.Context, s.stage, dir)
+	place := project.KeySources(c.Context, s.stage, dir)
 	place.Stored = snap.Meta[keeper.RingFact]
 	if _, err := seal.Load(place, snap.KeyID); err != nil {
 		return "the stage's key is not here", nil //nolint:nilerr // it is said in place of an error
 	}
-	if s.engine, err = s.project.engine(c.Context, s.stage, dir, s.app.catalog, c.Bool("accept-older-state")); err != nil {
+	if s.engine, err = s.project.Engine(c.Context, s.stage, dir, s.app.catalog, c.Bool("accept-older-state")); err != nil {
 		return "", err
 	}
 	s.engine.Parallel, s.engine.Peers = c.Int("parallel"), newPeers(c, s)

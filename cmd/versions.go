@@ -7,6 +7,7 @@ import (
 	"maps"
 
 	"github.com/athanor-dev/athanor/cmd/cli"
+	"github.com/athanor-dev/athanor/cmd/internal/project"
 	"github.com/athanor-dev/athanor/cmd/internal/untrusted"
 	"github.com/athanor-dev/athanor/cmd/render"
 	"github.com/athanor-dev/athanor/engine"
@@ -21,7 +22,7 @@ func (a *app) stateHistoryCommand() *cli.Command {
 or fewer of a stage whose runs change much; `+"`secret rotate`"+` gives them up, since an older key sealed them.`, statestore.KeptVersions),
 		UsageText: `state history --stage prod
 state restore --serial 17 --stage prod        make one the newest`,
-		Flags:  stageFlags(cli.StackFlag("read")),
+		Flags:  project.StageFlags(cli.StackFlag("read")),
 		Before: untrusted.Reads, Action: a.stateHistory,
 	}
 }
@@ -35,18 +36,9 @@ cloud is changed: what was created or deleted since is found by reading, and the
 Exit codes: 0 restored, or nothing to do; 1 refused; 3 another run holds the stage; 5 not approved.`,
 		UsageText: `state restore --serial 17
 state restore --serial 17 --stage prod --yes`,
-		Flags:  stageFlags(cli.ApplyFlags(cli.StackFlag("restore"), &cli.Uint64Flag{Name: "serial", Usage: "restore the version with serial `N`; required"})...),
+		Flags:  project.StageFlags(cli.ApplyFlags(cli.StackFlag("restore"), &cli.Uint64Flag{Name: "serial", Usage: "restore the version with serial `N`; required"})...),
 		Action: a.stateRestore,
 	}
-}
-
-// versions is the store of a project as one that keeps earlier versions.
-func (p *project) versions() (statestore.Versions, error) {
-	store, ok := p.store.(statestore.Versions)
-	if !ok {
-		return nil, fmt.Errorf("%s keeps no versions of state", p.name)
-	}
-	return store, nil
 }
 
 func (a *app) stateHistory(c *cli.Context) error {
@@ -54,7 +46,7 @@ func (a *app) stateHistory(c *cli.Context) error {
 	if err != nil || s == nil {
 		return err
 	}
-	store, err := s.project.versions()
+	store, err := s.project.Versions()
 	if err != nil {
 		return err
 	}
@@ -67,7 +59,7 @@ func (a *app) stateHistory(c *cli.Context) error {
 	}
 	lines := make([]render.Version, len(versions))
 	for i, v := range versions {
-		user, identity := identityOf(v.User)
+		user, identity := project.IdentityOf(v.User)
 		lines[i] = render.Version{
 			Type: "version", Stack: s.stage.Stack, Stage: s.stage.Name, Serial: v.Serial, Newest: i == 0, Run: v.Run, Command: v.Command,
 			User: user, Identity: identity, Written: v.Written,
@@ -91,7 +83,7 @@ func (a *app) stateRestore(c *cli.Context) error {
 	if err != nil || s == nil {
 		return err
 	}
-	store, err := s.project.versions()
+	store, err := s.project.Versions()
 	if err != nil {
 		return err
 	}
@@ -107,7 +99,7 @@ func (a *app) stateRestore(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	whole := keeper.NewWhole(s.project.store, s.stage, s.engine.Key)
+	whole := keeper.NewWhole(s.project.Store, s.stage, s.engine.Key)
 	whole.Accept = c.Bool("accept-older-state")
 	if err := whole.Prove(snap); err != nil {
 		return fmt.Errorf("the version with serial %d: %w", serial, err)

@@ -1,4 +1,4 @@
-package cmd
+package project
 
 import (
 	"context"
@@ -21,19 +21,19 @@ import (
 
 // openBucket opens a store in a bucket. Who asks is who the AWS provider would ask as, with the same refusals where the
 // stack is a stranger's.
-func (p *project) openBucket(dir, url string) error {
+func (p *Project) openBucket(dir, url string) error {
 	keys := &bucketKeys{dir: dir, found: map[string]*seal.Key{}}
-	store, err := s3.Open(url, bucketConfig, s3.WithID(func() string { return p.storeID }),
+	store, err := s3.Open(url, BucketConfig, s3.WithID(func() string { return p.storeID }),
 		s3.WithKeys(keeper.RingFact, keys.find), s3.WithProbes(probedLately, rememberProbe))
 	if err != nil {
-		return reconcile.WithHint(fmt.Errorf("store %s: %w", redactURL(url), err), "s3://BUCKET/PREFIX?region=eu-west-1")
+		return reconcile.WithHint(fmt.Errorf("store %s: %w", Redacted(url), err), "s3://BUCKET/PREFIX?region=eu-west-1")
 	}
-	p.store = store
+	p.Store = store
 	return nil
 }
 
-// bucketConfig is who asks for a bucket in a region. The endpoint is the store's business.
-func bucketConfig(region string) (sdk.Config, error) {
+// BucketConfig is who asks for a bucket in a region. The endpoint is the store's business.
+func BucketConfig(region string) (sdk.Config, error) {
 	settings := new(aws.Settings)
 	if region != "" {
 		settings.Region = &region
@@ -64,7 +64,7 @@ func (k *bucketKeys) find(stage statestore.Stage, id string, ring []byte) (s3.Se
 	if key := k.found[name]; key != nil {
 		return key, nil
 	}
-	place := keySources(context.Background(), stage, k.dir)
+	place := KeySources(context.Background(), stage, k.dir)
 	place.Stored = ring
 	key, err := seal.Load(place, id)
 	if err != nil {
