@@ -14,6 +14,7 @@ import (
 	"github.com/athanor-dev/athanor/adopt/from"
 	"github.com/athanor-dev/athanor/cmd/cli"
 	"github.com/athanor-dev/athanor/cmd/internal/files"
+	"github.com/athanor-dev/athanor/cmd/internal/foreign"
 	"github.com/athanor-dev/athanor/cmd/internal/grants"
 	"github.com/athanor-dev/athanor/cmd/internal/project"
 	"github.com/athanor-dev/athanor/cmd/internal/yamlstack"
@@ -63,13 +64,13 @@ type adoptionCounts struct {
 
 // adoptDraft prints, or writes, the stack of what another tool has deployed. The key of the stage is there before
 // the state is read, so that no secret is without one.
-func (a *app) adoptDraft(c *cli.Context, source from.Drafter, read foreignSource) error {
+func (a *app) adoptDraft(c *cli.Context, source from.Drafter, read foreign.Source) error {
 	out := c.String("out")
 	s, err := a.adoptingSession(c, read, cmp.Or(out, "."))
 	if err != nil {
 		return err
 	}
-	base, err := baseOf(out, read.dir)
+	base, err := baseOf(out, read.Dir)
 	if err != nil {
 		return err
 	}
@@ -77,11 +78,11 @@ func (a *app) adoptDraft(c *cli.Context, source from.Drafter, read foreignSource
 	options := from.Options{
 		Name: s.stage.Stack, Stage: s.stage.Name, Chosen: only.takes(), Env: os.Getenv, Offer: func(source string) error { return a.offer(c, source) },
 	}
-	if _, err := os.Stat(filepath.Join(read.dir, read.file)); err == nil {
-		options.State = path.Join(base, read.file)
+	if _, err := os.Stat(filepath.Join(read.Dir, read.File)); err == nil {
+		options.State = path.Join(base, read.File)
 	}
-	file := read.asFile()
-	file.Sources = sourcesAt(c.Context, read.dir)
+	file := read.AsFile()
+	file.Sources = foreign.SourcesAt(c.Context, read.Dir)
 	draft, err := source.Draft(file, options)
 	if err == nil {
 		err = only.unmatched()
@@ -120,7 +121,7 @@ func (a *app) adoptDraft(c *cli.Context, source from.Drafter, read foreignSource
 		return err
 	}
 	report := adoptedStack{
-		Source: source.Kind(), File: read.shown, Stack: stack.Name, Stage: s.stage.Name, Counts: countsOf(stack), Resources: stack.Resources,
+		Source: source.Kind(), File: read.Shown, Stack: stack.Name, Stage: s.stage.Name, Counts: countsOf(stack), Resources: stack.Resources,
 		Objects: orEmpty(stack.Entries), Secrets: orEmpty(stack.Secrets), Drift: orEmpty(stack.Drifts), Observed: observed != nil,
 		Notes: orEmpty(stack.Notes), LetGo: orEmpty(stack.LetGo), Program: stack.Program,
 	}
@@ -210,14 +211,14 @@ func baseOf(out, dir string) (string, error) {
 }
 
 // adoptingSession opens the stage of a stack that is still to be written.
-func (a *app) adoptingSession(c *cli.Context, read foreignSource, dir string) (*session, error) {
+func (a *app) adoptingSession(c *cli.Context, read foreign.Source, dir string) (*session, error) {
 	if err := noEmptyStage(c); err != nil {
 		return nil, err
 	}
 	s := &session{
 		app: a, began: time.Now(), store: project.AbsoluteStore(c.String("store")),
 		stage: statestore.Stage{
-			Stack: read.stackName(), Name: cmp.Or(c.String("stage"), from.Shape(read.workspace), project.DefaultStage(c.Command.Name)),
+			Stack: read.StackName(), Name: cmp.Or(c.String("stage"), from.Shape(read.Workspace), project.DefaultStage(c.Command.Name)),
 		},
 	}
 	if err := project.CheckStage(s.stage.Name); err != nil {

@@ -12,6 +12,7 @@ import (
 	"github.com/athanor-dev/athanor/adopt/from/wrangler"
 	"github.com/athanor-dev/athanor/cmd/cli"
 	"github.com/athanor-dev/athanor/cmd/internal/files"
+	"github.com/athanor-dev/athanor/cmd/internal/foreign"
 	"github.com/athanor-dev/athanor/cmd/render"
 	"github.com/athanor-dev/athanor/providers/aws/cloudcontrol/registry"
 	"github.com/athanor-dev/athanor/reconcile/localfile"
@@ -19,9 +20,9 @@ import (
 
 // sources are the tools whose files can be read.
 func (a *app) sources() []from.Source {
-	pulumi := terraform.Pulumi{Find: a.catalog.Find, Types: registry.Names, Fields: fieldsOf}
+	pulumi := terraform.Pulumi{Find: a.catalog.Find, Types: registry.Names, Fields: foreign.FieldsOf}
 	stacks := func(name string) terraform.CloudFormation {
-		return terraform.CloudFormation{Name: name, Find: a.catalog.Find, Identifier: identifierOf}
+		return terraform.CloudFormation{Name: name, Find: a.catalog.Find, Identifier: foreign.IdentifierOf}
 	}
 	return []from.Source{
 		wrangler.Source{},
@@ -50,24 +51,24 @@ func (a *app) adoptFrom(c *cli.Context) error {
 	if err := useProfile(c.String("profile")); err != nil {
 		return err
 	}
-	read, err := readSource(c.Context, kind, where, largest)
+	read, err := foreign.Read(c.Context, kind, where, largest)
 	if err != nil {
 		return err
 	}
-	if err := checkSQLite(read); err != nil {
+	if err := foreign.CheckSQLite(read); err != nil {
 		return err
 	}
-	file := read.asFile()
+	file := read.AsFile()
 	source, err := from.Find(sources, kind, file)
 	switch {
 	case err != nil:
 		return cli.Hint(err, "--from KIND:FILE says which tool's file it is")
 	case int64(len(file.Content)) > source.Largest():
-		return fmt.Errorf("%s: %w", read.shown, localfile.ErrTooLarge)
+		return fmt.Errorf("%s: %w", read.Shown, localfile.ErrTooLarge)
 	}
 	if drafter, ok := source.(from.Drafter); ok {
 		if placer, ok := source.(from.Placer); ok {
-			read.stack, read.workspace = placer.Place(file)
+			read.Stack, read.Workspace = placer.Place(file)
 		}
 		return a.adoptDraft(c, drafter, read)
 	}
@@ -80,17 +81,17 @@ func (a *app) adoptFrom(c *cli.Context) error {
 			return err
 		}
 	}
-	fmt.Fprintf(a.Err, "%s: recognised as %s\n", render.Escaped(read.shown), source.Kind())
-	dir, out := read.dir, c.String("out")
+	fmt.Fprintf(a.Err, "%s: recognised as %s\n", render.Escaped(read.Shown), source.Kind())
+	dir, out := read.Dir, c.String("out")
 	if len(stacks) > 1 && out == "" && !a.AsJSON {
-		return cli.Hint(fmt.Errorf("%s has %d environments, each of which becomes a file", read.shown, len(stacks)), "athanor adopt --from "+where+" --out "+dir)
+		return cli.Hint(fmt.Errorf("%s has %d environments, each of which becomes a file", read.Shown, len(stacks)), "athanor adopt --from "+where+" --out "+dir)
 	}
 	written, err := a.writeStacks(stacks, dir, out, languageOf(c))
 	if err != nil {
 		return err
 	}
 	if a.AsJSON {
-		a.JSON(map[string]any{"source": source.Kind(), "file": read.shown, "stacks": written})
+		a.JSON(map[string]any{"source": source.Kind(), "file": read.Shown, "stacks": written})
 		return nil
 	}
 	a.reportStacks(stacks, written)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/athanor-dev/athanor/adopt/from"
 	"github.com/athanor-dev/athanor/adopt/from/terraform"
+	"github.com/athanor-dev/athanor/cmd/internal/foreign"
 	"github.com/athanor-dev/athanor/cmd/internal/grants"
 	"github.com/athanor-dev/athanor/cmd/internal/project"
 	"github.com/athanor-dev/athanor/engine/state"
@@ -48,13 +49,13 @@ func (f foreignState) Load(ctx context.Context, stage statestore.Stage) (*states
 			ctx = localfile.With(ctx, bounds)
 		}
 	}
-	read, err := readForeignOf(ctx, where, terraform.Source{}.Largest(), true)
+	read, err := foreign.ReadNamed(ctx, where, terraform.Source{}.Largest(), true)
 	if err != nil {
 		return nil, err
 	}
-	outputs, err := terraform.Outputs(tool, read.content, from.Options{Env: os.Getenv})
+	outputs, err := terraform.Outputs(tool, read.Content, from.Options{Env: os.Getenv})
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", read.shown, err)
+		return nil, fmt.Errorf("%s: %w", read.Shown, err)
 	}
 	values, secret := map[string]any{}, []any{}
 	for name, o := range outputs {

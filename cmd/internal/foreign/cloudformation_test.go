@@ -1,4 +1,4 @@
-package cmd
+package foreign
 
 import (
 	"strings"
@@ -12,7 +12,7 @@ func TestStackWithoutName(t *testing.T) {
 	}
 	t.Setenv("HOME", t.TempDir())
 	for where, want := range map[string]string{"": "which stack", "?region=eu-north-1": "which stack", "shop": "no region is set"} {
-		if _, err := readSource(t.Context(), "cloudformation", where, 1); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := Read(t.Context(), "cloudformation", where, 1); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("cloudformation:%s: %v, want %q", where, err, want)
 		}
 	}

@@ -1,4 +1,8 @@
-package cmd
+// Package foreign reads what other tools keep of what they have deployed, wherever that lies: files, folders, buckets, databases, servers, and
+// deployed stacks of CloudFormation.
+//
+// It does not know what the states mean, nor what becomes of them.
+package foreign
 
 import (
 	"cmp"
@@ -26,24 +30,24 @@ import (
 	"github.com/athanor-dev/athanor/statestore/s3"
 )
 
-// foreignSource is what another tool keeps, with what its place says of it.
-type foreignSource struct {
-	content []byte
-	// shown is the place without passwords.
-	shown string
-	// file is the last part of its path, folder the one before.
-	file, folder string
-	// dir is the local folder in which its relative paths start.
-	dir string
-	// workspace is the one of Terraform, or the stack of Pulumi, that it is of; "" for the default.
-	workspace string
-	// stack is what the content says that the stack is called.
-	stack string
+// Source is what another tool keeps, with what its place says of it.
+type Source struct {
+	Content []byte
+	// Shown is the place without passwords.
+	Shown string
+	// File is the last part of its path, folder the one before.
+	File, folder string
+	// Dir is the local folder in which its relative paths start.
+	Dir string
+	// Workspace is the one of Terraform, or the stack of Pulumi, that it is of; "" for the default.
+	Workspace string
+	// Stack is what the content says that the stack is called.
+	Stack string
 }
 
-// readSource reads a source of a kind: a folder of Alchemy's states, a stack of CloudFormation by its name where no file has that name,
+// Read reads a source of a kind: a folder of Alchemy's states, a stack of CloudFormation by its name where no file has that name,
 // else what stands at a place.
-func readSource(ctx context.Context, kind, where string, largest int64) (foreignSource, error) {
+func Read(ctx context.Context, kind, where string, largest int64) (Source, error) {
 	if isFolderOf(kind, where) {
 		return readAlchemyFolder(ctx, where, largest)
 	}
@@ -62,14 +66,14 @@ func readSource(ctx context.Context, kind, where string, largest int64) (foreign
 
 // readForeign reads a source: a file, an object in a bucket (s3://BUCKET/KEY), a row in the database of the pg backend
 // (postgres://…) or what a server of the http backend answers.
-func readForeign(ctx context.Context, where string, largest int64) (foreignSource, error) {
-	return readForeignOf(ctx, where, largest, false)
+func readForeign(ctx context.Context, where string, largest int64) (Source, error) {
+	return ReadNamed(ctx, where, largest, false)
 }
 
-// readForeignOf is readForeign. named: a stack names the place, and it is shown no password of the user's.
-func readForeignOf(ctx context.Context, where string, largest int64, named bool) (foreignSource, error) {
+// ReadNamed is readForeign. named: a stack names the place, and it is shown no password of the user's.
+func ReadNamed(ctx context.Context, where string, largest int64, named bool) (Source, error) {
 	scheme, _, _ := strings.Cut(where, "://")
-	var f foreignSource
+	var f Source
 	var err error
 	switch scheme {
 	case "s3":
@@ -83,43 +87,43 @@ func readForeignOf(ctx context.Context, where string, largest int64, named bool)
 	}
 	switch {
 	case err != nil:
-		return f, fmt.Errorf("%s: %w", cmp.Or(f.shown, scheme+"://…"), err)
-	case int64(len(f.content)) > largest:
-		return f, fmt.Errorf("%s: %w", f.shown, localfile.ErrTooLarge)
+		return f, fmt.Errorf("%s: %w", cmp.Or(f.Shown, scheme+"://…"), err)
+	case int64(len(f.Content)) > largest:
+		return f, fmt.Errorf("%s: %w", f.Shown, localfile.ErrTooLarge)
 	}
-	f.dir = "."
+	f.Dir = "."
 	return f, nil
 }
 
 // readForeignFile reads a file. Terraform keeps the states of workspaces in terraform.tfstate.d/WORKSPACE, two folders below
 // that of the configuration, in which their relative paths start.
-func readForeignFile(ctx context.Context, where string, largest int64) (foreignSource, error) {
-	f := foreignSource{shown: where, file: filepath.Base(where), dir: filepath.Dir(where)}
+func readForeignFile(ctx context.Context, where string, largest int64) (Source, error) {
+	f := Source{Shown: where, File: filepath.Base(where), Dir: filepath.Dir(where)}
 	var err error
-	if f.content, err = localfile.ReadAtMost(ctx, where, largest); err != nil {
+	if f.Content, err = localfile.ReadAtMost(ctx, where, largest); err != nil {
 		return f, fmt.Errorf("%s: %w", where, files.WithoutPath(err))
 	}
 	whole := files.Absolute(where)
 	if states := filepath.Dir(filepath.Dir(whole)); filepath.Base(states) == "terraform.tfstate.d" {
-		f.workspace = filepath.Base(filepath.Dir(whole))
-		f.dir = filepath.Join(f.dir, "..", "..")
+		f.Workspace = filepath.Base(filepath.Dir(whole))
+		f.Dir = filepath.Join(f.Dir, "..", "..")
 	}
-	f.folder = filepath.Base(files.Absolute(f.dir))
+	f.folder = filepath.Base(files.Absolute(f.Dir))
 	return f, nil
 }
 
 // readObject reads an object in a bucket. The s3 backend keeps the states of workspaces under env:/WORKSPACE/.
-func readObject(ctx context.Context, where string) (foreignSource, error) {
+func readObject(ctx context.Context, where string) (Source, error) {
 	u, err := url.Parse(where)
 	if err != nil {
-		return foreignSource{}, errors.New("it is not of the form s3://BUCKET/KEY?region=…&endpoint=…")
+		return Source{}, errors.New("it is not of the form s3://BUCKET/KEY?region=…&endpoint=…")
 	}
 	key := strings.TrimPrefix(u.Path, "/")
-	f := foreignSource{shown: "s3://" + u.Host + "/" + key}
+	f := Source{Shown: "s3://" + u.Host + "/" + key}
 	if rest, ok := strings.CutPrefix(key, "env:/"); ok {
-		f.workspace, _, _ = strings.Cut(rest, "/")
+		f.Workspace, _, _ = strings.Cut(rest, "/")
 	}
-	f.file, f.folder = lastParts(key)
+	f.File, f.folder = lastParts(key)
 	u.Path = ""
 	address, err := s3.Parse(u.String())
 	switch {
@@ -129,7 +133,7 @@ func readObject(ctx context.Context, where string) (foreignSource, error) {
 		return f, errors.New("it names no object: s3://BUCKET/KEY")
 	}
 	object, err := s3.Bucket(address, project.BucketConfig).Get(ctx, key, "")
-	f.content = object.Body
+	f.Content = object.Body
 	return f, err
 }
 
@@ -144,10 +148,10 @@ func lastParts(whole string) (file, folder string) {
 
 // readRow reads a state in the table of the pg backend:
 // https://opentofu.org/docs/language/settings/backends/pg/. Its schema and the workspace are parameters of the URL.
-func readRow(ctx context.Context, where string, named bool) (foreignSource, error) {
+func readRow(ctx context.Context, where string, named bool) (Source, error) {
 	u, err := url.Parse(where)
 	if err != nil { // what the parser says would quote a password
-		return foreignSource{}, errors.New("it is not of the form postgres://USER@HOST/DATABASE?schema_name=…&workspace=…")
+		return Source{}, errors.New("it is not of the form postgres://USER@HOST/DATABASE?schema_name=…&workspace=…")
 	}
 	query := u.Query()
 	schema := cmp.Or(query.Get("schema_name"), "terraform_remote_state")
@@ -155,16 +159,16 @@ func readRow(ctx context.Context, where string, named bool) (foreignSource, erro
 	query.Del("schema_name")
 	query.Del("workspace")
 	u.RawQuery = query.Encode()
-	f := foreignSource{shown: postgres.WithoutPassword(u.String()), file: "terraform.tfstate", folder: strings.Trim(u.Path, "/")}
+	f := Source{Shown: postgres.WithoutPassword(u.String()), File: "terraform.tfstate", folder: strings.Trim(u.Path, "/")}
 	if workspace != defaultWorkspace {
-		f.workspace = workspace
+		f.Workspace = workspace
 	}
 	conn, err := postgres.Connect(ctx, u.String(), reconcile.NewDialer().LookupHost, named)
 	if err != nil {
 		return f, err
 	}
 	defer conn.Close(context.WithoutCancel(ctx)) //nolint:errcheck // nothing was written
-	err = conn.QueryRow(ctx, "select data from "+pgx.Identifier{schema, "states"}.Sanitize()+" where name = $1", workspace).Scan(&f.content)
+	err = conn.QueryRow(ctx, "select data from "+pgx.Identifier{schema, "states"}.Sanitize()+" where name = $1", workspace).Scan(&f.Content)
 	if errors.Is(err, pgx.ErrNoRows) {
 		err = cli.Hint(fmt.Errorf("schema %s has no state of workspace %s", schema, workspace), "?schema_name=NAME&workspace=NAME choose another")
 	}
@@ -175,10 +179,10 @@ func readRow(ctx context.Context, where string, named bool) (foreignSource, erro
 const defaultWorkspace = "default"
 
 // readAnswer reads what a server of the http backend answers, as the user of $TF_HTTP_USERNAME: it follows no redirect.
-func readAnswer(ctx context.Context, where string, largest int64, named bool) (foreignSource, error) {
+func readAnswer(ctx context.Context, where string, largest int64, named bool) (Source, error) {
 	u, err := url.Parse(where)
 	if err != nil || u.Host == "" {
-		return foreignSource{}, errors.New("it is no URL")
+		return Source{}, errors.New("it is no URL")
 	}
 	user, password := os.Getenv("TF_HTTP_USERNAME"), os.Getenv("TF_HTTP_PASSWORD")
 	if named {
@@ -188,8 +192,8 @@ func readAnswer(ctx context.Context, where string, largest int64, named bool) (f
 		user, password = u.User.Username(), own
 	}
 	u.User = nil
-	f := foreignSource{shown: u.Scheme + "://" + u.Host + u.Path}
-	f.file, f.folder = lastParts(strings.TrimSuffix(u.Path, "/"))
+	f := Source{Shown: u.Scheme + "://" + u.Host + u.Path}
+	f.File, f.folder = lastParts(strings.TrimSuffix(u.Path, "/"))
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), nil)
 	if err != nil {
 		return f, errors.New("it is no URL")
@@ -218,7 +222,7 @@ func readAnswer(ctx context.Context, where string, largest int64, named bool) (f
 	if response.StatusCode != http.StatusOK {
 		return f, fmt.Errorf("the server answers with status %d", response.StatusCode)
 	}
-	f.content, err = io.ReadAll(io.LimitReader(response.Body, largest+1))
+	f.Content, err = io.ReadAll(io.LimitReader(response.Body, largest+1))
 	return f, err
 }
 
@@ -227,22 +231,22 @@ func loopbackHost(name string) bool {
 	return name == "localhost" || name == "127.0.0.1" || name == "::1"
 }
 
-// stackName is the name of the stack of a state: that of its file, or of its folder where all states have one name.
-func (f foreignSource) stackName() string {
-	if f.stack != "" {
-		return f.stack
+// StackName is the name of the stack of a state: that of its file, or of its folder where all states have one name.
+func (f Source) StackName() string {
+	if f.Stack != "" {
+		return f.Stack
 	}
-	name := f.file
+	name := f.File
 	if stem, _, _ := strings.Cut(name, "."); stem == "terraform" || stem == "state" || stem == "tofu" || stem == "" {
 		name = f.folder
 	}
 	return from.StackName(name)
 }
 
-// asFile is the source as a tool reads it.
-func (f foreignSource) asFile() from.File {
-	return from.File{Name: f.file, Content: f.content, Exists: func(name string) bool {
-		_, err := os.Stat(filepath.Join(f.dir, filepath.FromSlash(name)))
+// AsFile is the source as a tool reads it.
+func (f Source) AsFile() from.File {
+	return from.File{Name: f.File, Content: f.Content, Exists: func(name string) bool {
+		_, err := os.Stat(filepath.Join(f.Dir, filepath.FromSlash(name)))
 		return err == nil
 	}}
 }

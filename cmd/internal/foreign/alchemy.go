@@ -1,4 +1,4 @@
-package cmd
+package foreign
 
 import (
 	"bytes"
@@ -39,8 +39,8 @@ func isFolderOf(kind, where string) bool {
 }
 
 // readAlchemyFolder reads the files of states below a folder, or one of them. Links are not followed.
-func readAlchemyFolder(ctx context.Context, where string, largest int64) (foreignSource, error) {
-	f := foreignSource{shown: where, file: filepath.Base(files.Absolute(where)), dir: projectOf(where)}
+func readAlchemyFolder(ctx context.Context, where string, largest int64) (Source, error) {
+	f := Source{Shown: where, File: filepath.Base(files.Absolute(where)), Dir: projectOf(where)}
 	var all []terraform.AlchemyFile
 	left := largest
 	err := filepath.WalkDir(where, func(path string, entry fs.DirEntry, err error) error {
@@ -66,7 +66,7 @@ func readAlchemyFolder(ctx context.Context, where string, largest int64) (foreig
 		err = cli.Hint(errors.New("it is a folder without states"), "--from alchemy:.alchemy/APP/STAGE reads the states of Alchemy")
 	}
 	if err == nil {
-		f.content, err = terraform.AlchemyStates(all)
+		f.Content, err = terraform.AlchemyStates(all)
 	}
 	if err != nil {
 		return f, fmt.Errorf("%s: %w", where, err)
@@ -77,31 +77,31 @@ func readAlchemyFolder(ctx context.Context, where string, largest int64) (foreig
 // errSQLite is an error about states that lie in a database of SQLite.
 var errSQLite = errors.New("it is a database of SQLite, and states of Alchemy are read from files and buckets")
 
-// checkSQLite refuses the store of Alchemy that is a database, and says how its states get into files.
-func checkSQLite(f foreignSource) error {
-	if !bytes.HasPrefix(f.content, []byte("SQLite format 3\x00")) {
+// CheckSQLite refuses the store of Alchemy that is a database, and says how its states get into files.
+func CheckSQLite(f Source) error {
+	if !bytes.HasPrefix(f.Content, []byte("SQLite format 3\x00")) {
 		return nil
 	}
-	return cli.Hint(fmt.Errorf("%s: %w", f.shown, errSQLite), "remove `stateStore` from alchemy.run.ts and run `alchemy deploy --adopt` once: it writes .alchemy/APP/STAGE")
+	return cli.Hint(fmt.Errorf("%s: %w", f.Shown, errSQLite), "remove `stateStore` from alchemy.run.ts and run `alchemy deploy --adopt` once: it writes .alchemy/APP/STAGE")
 }
 
 // readAlchemyBucket reads the states that S3StateStore keeps: an object for each, at PREFIX/APP/STAGE/ID, with : in the place of / in
 // the id.
-func readAlchemyBucket(ctx context.Context, where string, largest int64) (foreignSource, error) {
-	f := foreignSource{shown: "s3://…", dir: "."}
+func readAlchemyBucket(ctx context.Context, where string, largest int64) (Source, error) {
+	f := Source{Shown: "s3://…", Dir: "."}
 	u, err := url.Parse(where)
 	if err != nil {
 		return f, errors.New("it is not of the form s3://BUCKET/alchemy/APP/STAGE?region=…&endpoint=…")
 	}
 	prefix := strings.Trim(u.Path, "/") + "/"
-	f.shown, f.file = "s3://"+u.Host+"/"+prefix, path.Base(prefix)
+	f.Shown, f.File = "s3://"+u.Host+"/"+prefix, path.Base(prefix)
 	u.Path = ""
 	address, err := s3.Parse(u.String())
 	if err == nil && prefix == "/" {
 		err = cli.Hint(errors.New("which app, and which stage?"), "--from alchemy:s3://BUCKET/alchemy/APP/STAGE?region=REGION")
 	}
 	if err != nil {
-		return f, fmt.Errorf("%s: %w", f.shown, err)
+		return f, fmt.Errorf("%s: %w", f.Shown, err)
 	}
 	bucket := s3.Bucket(address, project.BucketConfig)
 	var all []terraform.AlchemyFile
@@ -109,7 +109,7 @@ func readAlchemyBucket(ctx context.Context, where string, largest int64) (foreig
 	for after, more := "", true; more; {
 		listed, further, err := bucket.List(ctx, prefix, after)
 		if err != nil {
-			return f, fmt.Errorf("%s: %w", f.shown, err)
+			return f, fmt.Errorf("%s: %w", f.Shown, err)
 		}
 		for _, l := range listed {
 			after = l.Key
@@ -125,10 +125,10 @@ func readAlchemyBucket(ctx context.Context, where string, largest int64) (foreig
 		more = further && len(listed) > 0
 	}
 	if len(all) == 0 {
-		return f, cli.Hint(fmt.Errorf("%s: there are no states", f.shown), "S3StateStore keeps them in s3://BUCKET/alchemy/APP/STAGE, or at the prefix that it is given")
+		return f, cli.Hint(fmt.Errorf("%s: there are no states", f.Shown), "S3StateStore keeps them in s3://BUCKET/alchemy/APP/STAGE, or at the prefix that it is given")
 	}
-	if f.content, err = terraform.AlchemyStates(all); err != nil {
-		return f, fmt.Errorf("%s: %w", f.shown, err)
+	if f.Content, err = terraform.AlchemyStates(all); err != nil {
+		return f, fmt.Errorf("%s: %w", f.Shown, err)
 	}
 	return f, nil
 }

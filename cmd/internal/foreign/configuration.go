@@ -1,4 +1,4 @@
-package cmd
+package foreign
 
 import (
 	"context"
@@ -22,9 +22,9 @@ const (
 	mostBytesOfFile   = 1 << 20
 )
 
-// sourcesAt gives the files of folders, by paths relative to the folder of a source. None outside the project that this one is in is
+// SourcesAt gives the files of folders, by paths relative to the folder of a source. None outside the project that this one is in is
 // read, whatever names it: a path, a link or `..`.
-func sourcesAt(ctx context.Context, dir string) func(folder, suffix string) (map[string][]byte, error) {
+func SourcesAt(ctx context.Context, dir string) func(folder, suffix string) (map[string][]byte, error) {
 	dir = files.Absolute(dir)
 	root := project.Root(dir)
 	return func(folder, suffix string) (map[string][]byte, error) {

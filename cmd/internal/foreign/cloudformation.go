@@ -1,4 +1,4 @@
-package cmd
+package foreign
 
 import (
 	"cmp"
@@ -28,8 +28,8 @@ import (
 // isStackTool reports whether a kind of source is a tool whose stacks are of CloudFormation.
 func isStackTool(kind string) bool { return kind == "cloudformation" || kind == "cdk" || kind == "sst" }
 
-// identifierOf gives the properties that identify a resource of a type of the registry.
-func identifierOf(typ string) []string {
+// IdentifierOf gives the properties that identify a resource of a type of the registry.
+func IdentifierOf(typ string) []string {
 	t, err := registry.Lookup(typ)
 	if err != nil {
 		return nil
@@ -41,8 +41,8 @@ func identifierOf(typ string) []string {
 	return names
 }
 
-// fieldsOf gives what of a type of the registry can be set, and what can be read.
-func fieldsOf(typ string) (settable, readable []props.Field, err error) {
+// FieldsOf gives what of a type of the registry can be set, and what can be read.
+func FieldsOf(typ string) (settable, readable []props.Field, err error) {
 	t, err := registry.Lookup(typ)
 	if err != nil {
 		return nil, nil, err
@@ -51,9 +51,9 @@ func fieldsOf(typ string) (settable, readable []props.Field, err error) {
 }
 
 // readDeployedStack reads a stack of CloudFormation by its name or its ARN, with ?region=REGION.
-func readDeployedStack(ctx context.Context, where string, largest int64) (foreignSource, error) {
+func readDeployedStack(ctx context.Context, where string, largest int64) (Source, error) {
 	name, query, _ := strings.Cut(where, "?")
-	f := foreignSource{shown: name, file: name, dir: "."}
+	f := Source{Shown: name, File: name, Dir: "."}
 	if name == "" {
 		return f, cli.Hint(errors.New("which stack? It has no name"), "cloudformation:STACK?region=REGION, or the file of a template")
 	}
@@ -78,7 +78,7 @@ func readDeployedStack(ctx context.Context, where string, largest int64) (foreig
 		err = c.exports(ctx, stack)
 	}
 	if err == nil {
-		f.content, err = stack.File()
+		f.Content, err = stack.File()
 	}
 	if err != nil {
 		return f, fmt.Errorf("%s: %w", name, err)
