@@ -134,7 +134,7 @@ func (s *session) declaredBy(ctx context.Context, folder, name string, text []by
 			return nil, err
 		}
 	}
-	loaded, err := s.app.loadYAML(ctx, yamlstack.Input{Path: file, Data: text, Dir: files.Absolute(folder), Stage: s.stage.Name})
+	loaded, err := s.app.LoadYAML(ctx, yamlstack.Input{Path: file, Data: text, Dir: files.Absolute(folder), Stage: s.stage.Name})
 	if err != nil {
 		return nil, err
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/athanor-dev/athanor/cmd/internal/files"
 	"github.com/athanor-dev/athanor/cmd/internal/foreign"
 	"github.com/athanor-dev/athanor/cmd/internal/grants"
+	"github.com/athanor-dev/athanor/cmd/internal/loader"
 	"github.com/athanor-dev/athanor/cmd/internal/project"
 	"github.com/athanor-dev/athanor/cmd/internal/yamlstack"
 	"github.com/athanor-dev/athanor/cmd/render"
@@ -216,7 +217,7 @@ func (a *app) adoptingSession(c *cli.Context, read foreign.Source, dir string) (
 		return nil, err
 	}
 	s := &session{
-		app: a, began: time.Now(), store: project.AbsoluteStore(c.String("store")),
+		app: a.opener, began: time.Now(), store: project.AbsoluteStore(c.String("store")),
 		stage: statestore.Stage{
 			Stack: read.StackName(), Name: cmp.Or(c.String("stage"), from.Shape(read.Workspace), project.DefaultStage(c.Command.Name)),
 		},
@@ -228,10 +229,10 @@ func (a *app) adoptingSession(c *cli.Context, read foreign.Source, dir string) (
 		return nil, err
 	}
 	dir = files.Absolute(dir)
-	if err := s.confine(c, &source{dir: dir}); err != nil {
+	if err := a.Confine(c, &loader.Source{Dir: dir}, s.store); err != nil {
 		return nil, err
 	}
-	if err := a.permit(c.Context, grants.Document{}); err != nil {
+	if err := a.Permit(c.Context, grants.Document{}); err != nil {
 		return nil, err
 	}
 	return s, s.open(c, dir)
@@ -244,7 +245,7 @@ func (s *session) observeDraft(ctx context.Context, draft from.Draft, base strin
 	if err != nil {
 		return nil, err
 	}
-	loaded, err := s.app.loadYAML(ctx, yamlstack.Input{Path: "athanor.yaml", Data: text, Dir: s.dir, Stage: s.stage.Name})
+	loaded, err := s.app.LoadYAML(ctx, yamlstack.Input{Path: "athanor.yaml", Data: text, Dir: s.dir, Stage: s.stage.Name})
 	if err != nil {
 		return nil, err
 	}
@@ -252,7 +253,7 @@ func (s *session) observeDraft(ctx context.Context, draft from.Draft, base strin
 	for _, r := range resources {
 		addresses = append(addresses, r.Address)
 	}
-	found, err := s.engine.Scan(s.app.granted.within(ctx), loaded.Graph, engine.ScanOptions{Describe: addresses, DeclaredOnly: true})
+	found, err := s.engine.Scan(s.app.Granted.Within(ctx), loaded.Graph, engine.ScanOptions{Describe: addresses, DeclaredOnly: true})
 	if err != nil {
 		return nil, err
 	}

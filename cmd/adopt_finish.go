@@ -43,7 +43,7 @@ func (a *app) adoptFinish(c *cli.Context) error {
 	for _, r := range rows {
 		held[r.Address] = slices.ContainsFunc(r.Generations, func(g engine.GenerationView) bool { return g.Identity != "" && !g.Intent })
 	}
-	line := finishedLine{Type: "finish", File: a.Place(src.file()), Finished: []string{}, ByHand: []string{}, Waiting: []string{}}
+	line := finishedLine{Type: "finish", File: a.Place(src.File()), Finished: []string{}, ByHand: []string{}, Waiting: []string{}}
 	byEntry := map[string][]string{} // the addresses of each entry of the file
 	ready := map[string]bool{}
 	for _, r := range s.graph.Resources {
@@ -63,7 +63,7 @@ func (a *app) adoptFinish(c *cli.Context) error {
 			line.Waiting = append(line.Waiting, r.Address)
 		}
 	}
-	if src.self || src.goMain || src.graph || src.stdin {
+	if src.Self || src.GoMain || src.Graph || src.Stdin {
 		for _, r := range s.graph.Resources {
 			if held[r.Address] && r.Options.Adopt != "" {
 				line.ByHand = append(line.ByHand, r.Address)
@@ -71,7 +71,7 @@ func (a *app) adoptFinish(c *cli.Context) error {
 		}
 		return a.finished(line)
 	}
-	text, err := localfile.ReadFile(c.Context, src.file())
+	text, err := localfile.ReadFile(c.Context, src.File())
 	if err != nil {
 		return err
 	}
@@ -85,7 +85,7 @@ func (a *app) adoptFinish(c *cli.Context) error {
 		}
 	}
 	if len(done) > 0 {
-		if err := files.Rewrite(src.file(), rest); err != nil {
+		if err := files.Rewrite(src.File(), rest); err != nil {
 			return err
 		}
 	}

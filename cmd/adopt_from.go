@@ -20,15 +20,15 @@ import (
 
 // sources are the tools whose files can be read.
 func (a *app) sources() []from.Source {
-	pulumi := terraform.Pulumi{Find: a.catalog.Find, Types: registry.Names, Fields: foreign.FieldsOf}
+	pulumi := terraform.Pulumi{Find: a.Catalog.Find, Types: registry.Names, Fields: foreign.FieldsOf}
 	stacks := func(name string) terraform.CloudFormation {
-		return terraform.CloudFormation{Name: name, Find: a.catalog.Find, Identifier: foreign.IdentifierOf}
+		return terraform.CloudFormation{Name: name, Find: a.Catalog.Find, Identifier: foreign.IdentifierOf}
 	}
 	return []from.Source{
 		wrangler.Source{},
-		terraform.Source{Find: a.catalog.Find},
+		terraform.Source{Find: a.Catalog.Find},
 		pulumi,
-		terraform.Alchemy{Find: a.catalog.Find},
+		terraform.Alchemy{Find: a.Catalog.Find},
 		stacks("cloudformation"), stacks("cdk"),
 		terraform.SST{Stacks: stacks("sst"), States: pulumi},
 	}

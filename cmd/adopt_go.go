@@ -35,7 +35,7 @@ func (a *app) stackText(s from.Stack, base string, l language) ([]byte, error) {
 	if !l.isGo {
 		return s.YAML(base)
 	}
-	text, err := gocode.Go(s, base, a.catalog.Find)
+	text, err := gocode.Go(s, base, a.Catalog.Find)
 	if errors.Is(err, gocode.ErrCycle) {
 		err = cli.Hint(err, "without --go the stack is written as YAML, in which they may")
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/athanor-dev/athanor/cmd/cli"
 	"github.com/athanor-dev/athanor/cmd/internal/grants"
+	"github.com/athanor-dev/athanor/cmd/internal/loader"
 	"github.com/athanor-dev/athanor/cmd/internal/project"
 	"github.com/athanor-dev/athanor/cmd/internal/terminal"
 	"github.com/athanor-dev/athanor/cmd/internal/untrusted"
@@ -64,26 +65,26 @@ func (a *app) allow(c *cli.Context) error {
 	case !once && len(command) > 0:
 		return cli.Hint(errors.New("a command is run with --once alone"),
 			"athanor allow --once -- "+strings.Join(command, " "))
-	case a.program != nil:
+	case a.Program != nil:
 		return a.allowed(nil, command)
 	}
 	s, src, err := a.beginAt(c, targets)
 	if err != nil {
 		return err
 	}
-	if src.goMain {
+	if src.GoMain {
 		fmt.Fprintln(a.Err, "This stack is a program: it can do what its user can, and asks for nothing.")
 		return a.allowed(nil, command)
 	}
-	g := a.granted
-	g.asks = false
+	g := a.Granted
+	g.Asks = false
 	var yes []grants.Ask
 	for {
 		asks, err := a.asksOf(c, s, src)
 		if err != nil {
 			return err
 		}
-		missing := grants.Missing(asks, g.allowed)
+		missing := grants.Missing(asks, g.Allowed)
 		if a.AsJSON {
 			for _, ask := range asks {
 				a.JSON(asked{ask, !slices.Contains(missing, ask)})
@@ -102,11 +103,11 @@ func (a *app) allow(c *cli.Context) error {
 		}
 		yes = append(yes, chosen...)
 		if c.Bool("once") {
-			g.hold(chosen)
-		} else if err := g.remember(chosen); err != nil {
+			g.Hold(chosen)
+		} else if err := g.Remember(chosen); err != nil {
 			return err
 		}
-		c.Context = g.within(c.Context)
+		c.Context = g.Within(c.Context)
 		if len(chosen) < len(missing) {
 			return cli.Exit(cli.ExitNotApproved)
 		}
@@ -143,44 +144,44 @@ func (a *app) choose(c *cli.Context, missing []grants.Ask) ([]grants.Ask, error)
 }
 
 // asksOf lists what a stack asks for.
-func (a *app) asksOf(c *cli.Context, s *session, src *source) ([]grants.Ask, error) {
-	err := src.read(c.Context)
-	if ask, outside := targetAsk(err, src); outside {
+func (a *app) asksOf(c *cli.Context, s *session, src *loader.Source) ([]grants.Ask, error) {
+	err := src.Read(c.Context)
+	if ask, outside := loader.TargetAsk(err, src); outside {
 		return []grants.Ask{ask}, nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	if src.graph {
-		g, err := a.readGraph(src, s.stage.Name, nil)
+	if src.Graph {
+		g, err := a.ReadGraph(src, s.stage.Name, nil)
 		if err != nil {
 			return nil, err
 		}
-		return grants.Asks(grants.Document{Graph: g, Outside: a.granted.leads}, a.granted.user), nil
+		return grants.Asks(grants.Document{Graph: g, Outside: a.Granted.Leads}, a.Granted.User), nil
 	}
 	if err := s.fillConfig(c.Context, src); err != nil {
 		return nil, err
 	}
 	// What asks for a program that nobody has allowed is not started, and what it would tell is not known: the stack may look wrong.
 	held := false
-	y, err := yamlstack.Load(c.Context, a.catalog, yamlstack.Input{
-		Path: src.file(), Data: src.data, Dir: src.dir, Stage: s.stage.Name, Config: s.config,
+	y, err := yamlstack.Load(c.Context, a.Catalog, yamlstack.Input{
+		Path: src.File(), Data: src.Data, Dir: src.Dir, Stage: s.stage.Name, Config: s.config,
 		Permit: func(section yamlstack.Section) error {
 			d := grants.Document{Sections: []grants.Section{grants.Section(section)}}
-			missing := grants.Missing(grants.Asks(d, a.granted.user), a.granted.allowed)
+			missing := grants.Missing(grants.Asks(d, a.Granted.User), a.Granted.Allowed)
 			if len(missing) == 0 {
 				return nil
 			}
 			held = true
-			return refusal(missing)
+			return loader.Refusal(missing)
 		},
 	})
 	if err != nil && !y.Unread() && !held {
 		return nil, err
 	}
-	d := documentOf(y)
-	d.Outside = append(d.Outside, a.granted.leads...)
-	return grants.Asks(d, a.granted.user), nil
+	d := loader.DocumentOf(y)
+	d.Outside = append(d.Outside, a.Granted.Leads...)
+	return grants.Asks(d, a.Granted.User), nil
 }
 
 // allowed runs the command that the permissions are for, if there is one.
@@ -192,12 +193,12 @@ func (a *app) allowed(asks []grants.Ask, command []string) error {
 	if err != nil {
 		return err
 	}
-	list := grants.SplitList(os.Getenv(allowVariable))
+	list := grants.SplitList(os.Getenv(loader.AllowVariable))
 	for _, ask := range asks {
 		list = append(list, ask.String())
 	}
-	env := append(without(os.Environ(), allowVariable), allowVariable+"="+strings.Join(list, ","))
-	return replaceProcess(binary, command[1:], env)
+	env := append(loader.Without(os.Environ(), loader.AllowVariable), loader.AllowVariable+"="+strings.Join(list, ","))
+	return loader.ReplaceProcess(binary, command[1:], env)
 }
 
 // behindDashes are the arguments of the command line after --.

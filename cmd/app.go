@@ -5,45 +5,23 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
-	"path/filepath"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/athanor-dev/athanor/cmd/cli"
-	"github.com/athanor-dev/athanor/cmd/internal/release"
 	"github.com/athanor-dev/athanor/cmd/internal/terminal"
 	"github.com/athanor-dev/athanor/cmd/internal/untrusted"
-	"github.com/athanor-dev/athanor/cmd/stackprogram"
 	"github.com/athanor-dev/athanor/reconcile"
 )
 
 // app is one call of the command.
 type app struct {
-	*terminal.Terminal
+	*opener
 
-	catalog *reconcile.Catalog
-	// program is the stack program that this binary is; nil for the ready-made binary.
-	program *program
-	release release.Release
-
-	// inDev: a dev session is at work.
-	inDev bool
 	// args is the command line as it was typed.
 	args []string
-	// showsLines: the stack at hand is a program whose places are of its own files, and no document, which may name any.
-	showsLines bool
-
-	// granted is what the user has allowed the stack at hand; nil for a program, and before the stack is known.
-	granted *granting
-
-	// store is closed at the end; nil before there is one.
-	store io.Closer
-
-	running sync.Mutex
-	// children are stack programs whose functions are called.
-	children []*stackprogram.Child
+	// again: this program takes the place of an older one in a dev session.
+	again bool
 }
 
 // run runs the command and gives its exit code.
@@ -52,13 +30,13 @@ func (a *app) run(ctx context.Context, args []string) int {
 	ctx, a.Interrupts = terminal.Catch(ctx, a.Err)
 	defer a.Interrupts.End()
 	line := cli.App{
-		Name: a.name(), Usage: "make the cloud match a program", Description: overview, Examples: overviewExamples,
+		Name: a.Name(), Usage: "make the cloud match a program", Description: overview, Examples: overviewExamples,
 		Reader: a.In, Writer: a.Out, Commands: a.commands(), Guard: untrusted.OnlyRead, Meant: a.meant(), Complete: a.completed,
 		Help: func(w io.Writer, text string) { a.Style(w).Help(w, text) },
 	}
-	notice := a.release.LookForNewer(ctx, args, a.program == nil && !a.AsJSON && terminal.IsTerminal(a.Out) && terminal.IsTerminal(a.Err))
+	notice := a.release.LookForNewer(ctx, args, a.Program == nil && !a.AsJSON && terminal.IsTerminal(a.Out) && terminal.IsTerminal(a.Err))
 	err := line.Run(ctx, args)
-	if ending := a.endChildren(); err == nil {
+	if ending := a.EndChildren(); err == nil {
 		err = ending
 	}
 	if a.store != nil {
@@ -72,14 +50,6 @@ func (a *app) run(ctx context.Context, args []string) int {
 	code := a.ExitCode(err)
 	notice.End(a.Err, time.Now())
 	return code
-}
-
-// name is how this command is called.
-func (a *app) name() string {
-	if a.program == nil {
-		return "athanor"
-	}
-	return filepath.Base(os.Args[0])
 }
 
 const (
@@ -141,9 +111,9 @@ func (a *app) meant() map[string]string {
 		"unlock":     "force-unlock",
 	} {
 		for name := range strings.FieldsSeq(names) {
-			all[name] = fmt.Sprintf("`%s %s` does that", a.name(), command)
+			all[name] = fmt.Sprintf("`%s %s` does that", a.Name(), command)
 		}
 	}
-	all["import"] = fmt.Sprintf("`%[1]s adopt ADDRESS ID` takes over an existing object; `%[1]s state import FILE` reads an exported state", a.name())
+	all["import"] = fmt.Sprintf("`%[1]s adopt ADDRESS ID` takes over an existing object; `%[1]s state import FILE` reads an exported state", a.Name())
 	return all
 }

@@ -110,9 +110,9 @@ func (s *session) traced(c *cli.Context) (ended func(*engine.Result, error)) {
 
 // next is the command that continues a run which was not completed.
 func (s *session) next(c *cli.Context) string {
-	words := []string{s.app.name(), c.Command.Name}
+	words := []string{s.app.Name(), c.Command.Name}
 	if s.command == "state" {
-		words = []string{s.app.name(), s.command, c.Command.Name}
+		words = []string{s.app.Name(), s.command, c.Command.Name}
 	}
 	if c.Command.Name == "drift" {
 		words = append(words, "--repair")

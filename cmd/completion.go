@@ -14,6 +14,7 @@ import (
 
 	"github.com/athanor-dev/athanor/cmd/cli"
 	"github.com/athanor-dev/athanor/cmd/internal/files"
+	"github.com/athanor-dev/athanor/cmd/internal/loader"
 	"github.com/athanor-dev/athanor/cmd/internal/project"
 	"github.com/athanor-dev/athanor/cmd/internal/template"
 	"github.com/athanor-dev/athanor/cmd/internal/yamlstack"
@@ -119,7 +120,7 @@ func (a *app) completed(w cli.Wanted) []string {
 	case "shell":
 		return []string{"bash", "fish", "install", "zsh"}
 	case "kind":
-		names, _ := a.catalog.Match(w.Word + "*")
+		names, _ := a.Catalog.Match(w.Word + "*")
 		return names
 	case "":
 		return nil
@@ -162,8 +163,8 @@ func (a *app) fromProject(ctx context.Context, w cli.Wanted, what string) []stri
 			}
 		}
 	}
-	if a.program != nil {
-		dir = a.program.Dir
+	if a.Program != nil {
+		dir = a.Program.Dir
 	}
 	for _, name := range []string{"athanor.yaml", "athanor.yml"} {
 		if path := filepath.Join(dir, name); file == "" {
@@ -174,14 +175,14 @@ func (a *app) fromProject(ctx context.Context, w cli.Wanted, what string) []stri
 	}
 	declared := yamlstack.Names{}
 	if ext := filepath.Ext(file); ext == ".yaml" || ext == ".yml" {
-		if info, err := os.Stat(file); err == nil && info.Mode().IsRegular() && info.Size() <= maxInput {
+		if info, err := os.Stat(file); err == nil && info.Mode().IsRegular() && info.Size() <= loader.MaxInput {
 			if data, err := os.ReadFile(file); err == nil {
 				declared = yamlstack.NamesIn(data)
 			}
 		}
 	}
-	if a.program != nil {
-		declared.Stack = a.program.Name
+	if a.Program != nil {
+		declared.Stack = a.Program.Name
 	}
 	switch what {
 	case "config":

@@ -17,12 +17,11 @@ import (
 	"github.com/athanor-dev/athanor"
 	"github.com/athanor-dev/athanor/cmd/cli"
 	"github.com/athanor-dev/athanor/cmd/internal/files"
+	"github.com/athanor-dev/athanor/cmd/internal/loader"
 	"github.com/athanor-dev/athanor/cmd/internal/project"
 	"github.com/athanor-dev/athanor/cmd/internal/untrusted"
-	"github.com/athanor-dev/athanor/cmd/internal/yamlstack"
 	"github.com/athanor-dev/athanor/cmd/render"
 	"github.com/athanor-dev/athanor/engine"
-	"github.com/athanor-dev/athanor/reconcile/localfile"
 	"github.com/athanor-dev/athanor/reconcile/props"
 )
 
@@ -62,12 +61,9 @@ type configValue struct {
 	Source string `json:"source"`
 }
 
-// configFile is the name of a stage's file of config values.
-func configFile(stack, stage string) string { return stack + "." + stage + ".config.yaml" }
-
 // fillConfig completes the values of --config with those of the environment and of the stage's file.
-func (s *session) fillConfig(ctx context.Context, src *source) error {
-	if s.saved != nil || src.graph || src.plan != nil {
+func (s *session) fillConfig(ctx context.Context, src *loader.Source) error {
+	if s.saved != nil || src.Graph || src.Plan != nil {
 		return nil // it has its values
 	}
 	s.configFrom = map[string]string{}
@@ -79,7 +75,7 @@ func (s *session) fillConfig(ctx context.Context, src *source) error {
 			s.config[name], s.configFrom[name] = value, "$"+name
 		}
 	}
-	values, file, err := s.app.configInFile(ctx, src, s.stage.Name)
+	values, file, err := s.app.ConfigInFile(ctx, src, s.stage.Name)
 	if err != nil {
 		return err
 	}
@@ -90,50 +86,6 @@ func (s *session) fillConfig(ctx context.Context, src *source) error {
 	}
 	return nil
 }
-
-// configInFile reads the file of config values of a stage, which need not exist. Of a Go program the stack's name is found
-// only where there is a file of any stack.
-func (a *app) configInFile(ctx context.Context, src *source, stage string) (values map[string]string, file string, err error) {
-	var stack string
-	switch {
-	case src.self:
-		stack = a.program.Name
-	case src.goMain:
-		found, err := filepath.Glob(filepath.Join(src.dir, "*."+stage+".config.yaml"))
-		if err != nil || len(found) == 0 {
-			return nil, "", err
-		}
-		stack, err = a.stackName(ctx, src)
-		if _, must := errors.AsType[*commandError](err); must {
-			return nil, "", nil // the program does the command, and reads the file
-		}
-		if err != nil {
-			return nil, "", err
-		}
-	default:
-		if stack, err = yamlstack.Name(src.data); err != nil {
-			return nil, "", nil //nolint:nilerr // evaluating the stack says what is wrong with it
-		}
-	}
-	if athanor.CheckStack(stack) != nil {
-		return nil, "", nil
-	}
-	file = filepath.Join(src.dir, configFile(stack, stage))
-	data, err := localfile.ReadAtMost(a.granted.within(ctx), file, maxConfig)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, file, nil
-	}
-	if err == nil {
-		values, err = yamlstack.ReadValues(data)
-	}
-	if err != nil {
-		return nil, file, fmt.Errorf("%s: %w", a.Place(file), files.WithoutPath(err))
-	}
-	return values, file, nil
-}
-
-// maxConfig bounds a file of config values: far above any real one.
-const maxConfig = 1 << 20
 
 // sourceOf says where the value of a config comes from.
 func (s *session) sourceOf(name string) string {
@@ -158,10 +110,10 @@ func (s *session) noteConfig(g *engine.Graph) {
 }
 
 // openConfig evaluates the program of a command on config values. It gives nil when another program did the whole command.
-func (a *app) openConfig(c *cli.Context, names int) (*session, *source, error) {
+func (a *app) openConfig(c *cli.Context, names int) (*session, *loader.Source, error) {
 	s, src, err := a.begin(c, names)
-	if err == nil && (src.graph || src.plan != nil) {
-		err = cli.Hint(fmt.Errorf("%s: it was evaluated already", src.name()), "config values belong to a program")
+	if err == nil && (src.Graph || src.Plan != nil) {
+		err = cli.Hint(fmt.Errorf("%s: it was evaluated already", src.Name()), "config values belong to a program")
 	}
 	if err == nil {
 		err = s.fillConfig(c.Context, src)
@@ -169,9 +121,9 @@ func (a *app) openConfig(c *cli.Context, names int) (*session, *source, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	s.graph, err = a.load(c.Context, src, s.stage.Name, s.config)
-	if _, must := errors.AsType[*commandError](err); must {
-		return nil, nil, a.orDelegate(c, src, names, err)
+	s.graph, err = a.Load(c.Context, src, s.stage.Name, s.config)
+	if _, must := errors.AsType[*loader.CommandError](err); must {
+		return nil, nil, a.OrDelegate(c, src, names, err)
 	}
 	return s, src, err
 }
@@ -246,7 +198,7 @@ func (a *app) configSet(c *cli.Context) error {
 	if s == nil {
 		return before
 	}
-	if src.stdin {
+	if src.Stdin {
 		return cli.Hint(errors.New("target -: the file of a stage stands beside its program"), "name the program's directory or file")
 	}
 	if before == nil {
@@ -255,7 +207,7 @@ func (a *app) configSet(c *cli.Context) error {
 		}
 	}
 	s.config[name] = value
-	g, err := a.load(c.Context, src, s.stage.Name, s.config)
+	g, err := a.Load(c.Context, src, s.stage.Name, s.config)
 	if err != nil && addsProblem(before, err) {
 		return err
 	}
@@ -279,15 +231,15 @@ func (a *app) configSet(c *cli.Context) error {
 }
 
 // fileToSet is the file that a value is written to.
-func (a *app) fileToSet(ctx context.Context, s *session, src *source, g *engine.Graph) (string, error) {
+func (a *app) fileToSet(ctx context.Context, s *session, src *loader.Source, g *engine.Graph) (string, error) {
 	if g != nil {
-		return filepath.Join(src.dir, configFile(g.Stack, s.stage.Name)), nil
+		return filepath.Join(src.Dir, loader.ConfigFile(g.Stack, s.stage.Name)), nil
 	}
-	if src.goMain {
-		stack, err := a.stackName(ctx, src)
-		return filepath.Join(src.dir, configFile(stack, s.stage.Name)), err
+	if src.GoMain {
+		stack, err := a.StackName(ctx, src)
+		return filepath.Join(src.Dir, loader.ConfigFile(stack, s.stage.Name)), err
 	}
-	_, file, err := a.configInFile(ctx, src, s.stage.Name)
+	_, file, err := a.ConfigInFile(ctx, src, s.stage.Name)
 	return file, err
 }
 

@@ -16,6 +16,7 @@ import (
 	"github.com/athanor-dev/athanor/engine"
 	"github.com/athanor-dev/athanor/engine/plan/operation"
 	"github.com/athanor-dev/athanor/providers/aws"
+	"github.com/athanor-dev/athanor/reconcile"
 	"github.com/athanor-dev/athanor/statestore"
 	"github.com/athanor-dev/athanor/statestore/seal"
 )
@@ -339,7 +340,7 @@ func (s *session) shown(asText bool, err error) error {
 // approve asks whether a plan is to be applied. Where users' data may be deleted, the name of the stage is the yes.
 func (s *session) approve(ctx context.Context, p *engine.Plan) error {
 	a, details := s.app, func() { s.showDetails(p) }
-	lost := a.losesData(p)
+	lost := losesData(p, holdsData(a.Catalog))
 	if len(lost) == 0 {
 		return a.Confirm(ctx, render.ApplyQuestion(p, s.question), terminal.IsYes, details)
 	}
@@ -351,12 +352,12 @@ func (s *session) approve(ctx context.Context, p *engine.Plan) error {
 }
 
 // losesData are the lines of a plan that may delete users' data.
-func (a *app) losesData(p *engine.Plan) []engine.Planned {
+func losesData(p *engine.Plan, holdsData func(kind string) bool) []engine.Planned {
 	var lost []engine.Planned
 	for i := range p.Actions {
 		loses := slices.ContainsFunc(p.Actions[i].Steps, func(step operation.Step) bool {
 			return slices.ContainsFunc(step.Operations, func(o operation.Operation) bool {
-				return o.Verb == operation.Remove && o.Data && a.holdsData(o.Object.Kind)
+				return o.Verb == operation.Remove && o.Data && holdsData(o.Object.Kind)
 			})
 		})
 		if loses {
@@ -367,9 +368,11 @@ func (a *app) losesData(p *engine.Plan) []engine.Planned {
 }
 
 // holdsData reports whether objects of a kind can hold users' data.
-func (a *app) holdsData(kind string) bool {
-	k, known := a.catalog.Kind(kind)
-	return known && k.Spec().HoldsData
+func holdsData(catalog *reconcile.Catalog) func(kind string) bool {
+	return func(kind string) bool {
+		k, known := catalog.Kind(kind)
+		return known && k.Spec().HoldsData
+	}
 }
 
 // verdict turns a result into an exit code.

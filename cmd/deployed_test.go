@@ -14,6 +14,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"github.com/athanor-dev/athanor/cmd/internal/terminal"
 	"github.com/athanor-dev/athanor/service"
 	"github.com/athanor-dev/athanor/statestore/bolt"
 )
@@ -21,7 +22,7 @@ import (
 // TestDeployedFlags: the files that run the service elsewhere call it with flags that it has.
 func TestDeployedFlags(t *testing.T) {
 	flags := map[string]bool{}
-	for _, flag := range (&app{}).serveCommand().Flags {
+	for _, flag := range newApp(new(terminal.Terminal), nil, Release{}).serveCommand().Flags {
 		for _, name := range flag.Names() {
 			flags["--"+name] = true
 		}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/athanor-dev/athanor/cmd/cli"
 	"github.com/athanor-dev/athanor/cmd/devloop"
+	"github.com/athanor-dev/athanor/cmd/internal/loader"
 	"github.com/athanor-dev/athanor/cmd/internal/project"
 	"github.com/athanor-dev/athanor/cmd/internal/terminal"
 	"github.com/athanor-dev/athanor/cmd/internal/traces"
@@ -55,9 +56,9 @@ dev --stage staging --here      on what was deployed; deletes nothing of it`,
 
 // dev is one session: what the loop works with, and what it is shown on.
 type dev struct {
-	app    *app
+	app    *opener
 	c      *cli.Context
-	src    *source
+	src    *loader.Source
 	s      *session
 	loop   *devloop.Session
 	lock   *devloop.Lock
@@ -68,7 +69,7 @@ type dev struct {
 }
 
 func (a *app) dev(c *cli.Context) (err error) {
-	a.inDev = true
+	a.InDev = true
 	s, src, err := a.begin(c, 0)
 	if err != nil {
 		return err
@@ -76,7 +77,7 @@ func (a *app) dev(c *cli.Context) (err error) {
 	if err := s.fillConfig(c.Context, src); err != nil {
 		return err
 	}
-	d := &dev{app: a, c: c, src: src, s: s}
+	d := &dev{app: a.opener, c: c, src: src, s: s}
 	program, err := a.devProgram(s, src)
 	if err != nil {
 		return err
@@ -96,9 +97,8 @@ func (a *app) dev(c *cli.Context) (err error) {
 	}
 	defer unread()
 	d.status = a.KeepStatus()
-	again := a.program != nil && a.program.again
 	d.loop = &devloop.Session{
-		Machine: devloop.Machine{ObserveEvery: c.Duration("look"), DestroyOnExit: c.Bool("destroy-on-exit"), Whole: !again},
+		Machine: devloop.Machine{ObserveEvery: c.Duration("look"), DestroyOnExit: c.Bool("destroy-on-exit"), Whole: !a.again},
 		Source:  program, View: d, Watcher: watcher, Interrupted: stopped,
 		Open: d.open, Options: d.options, Secrets: d.secretFiles, Refused: whyBlocked, Destroy: d.destroy,
 	}
@@ -118,7 +118,7 @@ func (d *dev) open(ctx context.Context, g *engine.Graph) (*engine.Engine, error)
 	s, c := d.s, *d.c
 	c.Context = ctx
 	s.stage.Stack, s.graph = g.Stack, g
-	if err := s.open(&c, d.src.dir); err != nil {
+	if err := s.open(&c, d.src.Dir); err != nil {
 		return nil, err
 	}
 	if _, err := s.newStage(&c, len(g.Resources)); err != nil {
@@ -128,7 +128,7 @@ func (d *dev) open(ctx context.Context, g *engine.Graph) (*engine.Engine, error)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
 	}
-	if err := ignore(filepath.Dir(dir)); err != nil {
+	if err := loader.Ignore(filepath.Dir(dir)); err != nil {
 		return nil, err
 	}
 	var err error
@@ -197,7 +197,7 @@ func (d *dev) close() error {
 
 // handOver lets the new program take the place of this process.
 func (d *dev) handOver(over *devloop.HandOver) error {
-	if err := errors.Join(d.close(), d.app.endChildren()); err != nil {
+	if err := errors.Join(d.close(), d.app.EndChildren()); err != nil {
 		return err
 	}
 	if d.app.store != nil {
@@ -210,9 +210,9 @@ func (d *dev) handOver(over *devloop.HandOver) error {
 	if d.s.engine != nil {
 		variables = append(variables, againVariable+"=1")
 	}
-	if d.src.goMain {
-		return d.app.become(d.c, over.Binary, d.src, 0, variables...)
+	if d.src.GoMain {
+		return d.app.Become(d.c, over.Binary, d.src, 0, variables...)
 	}
-	env := append(append(os.Environ(), variables...), stackprogram.DirVariable+"="+d.src.dir)
-	return replaceProcess(over.Binary, os.Args[1:], env)
+	env := append(append(os.Environ(), variables...), stackprogram.DirVariable+"="+d.src.Dir)
+	return loader.ReplaceProcess(over.Binary, os.Args[1:], env)
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/athanor-dev/athanor/asset"
 	"github.com/athanor-dev/athanor/cmd/devloop"
+	"github.com/athanor-dev/athanor/cmd/internal/loader"
 	"github.com/athanor-dev/athanor/cmd/internal/watch"
 	"github.com/athanor-dev/athanor/cmd/stackprogram"
 	"github.com/athanor-dev/athanor/engine"
@@ -18,7 +19,7 @@ const againVariable = "ATHANOR_DEV_AGAIN"
 // goProgram is a Go program: this process's own, or one that this process builds. Its newest source is built and
 // evaluated in children.
 type goProgram struct {
-	app  *app
+	app  *opener
 	eval stackprogram.Question
 	// own: the program is that of this process.
 	own, loaded bool
@@ -50,27 +51,27 @@ func (p *goProgram) Load(ctx context.Context, found func(watch.Set)) (devloop.Lo
 func (p *goProgram) evaluate(ctx context.Context) (g *engine.Graph, compiled time.Duration, err error) {
 	if p.own && !p.loaded {
 		p.loaded = true
-		g, err = p.app.evaluate(ctx, p.eval)
+		g, err = p.app.Evaluate(ctx, p.eval)
 		return g, 0, err
 	}
 	began := time.Now()
-	binary, err := p.app.buildLight(ctx, p.eval.Dir)
+	binary, err := p.app.BuildLight(ctx, p.eval.Dir)
 	compiled = time.Since(began)
 	if binary != "" {
-		g, err = p.app.inChildren(ctx, binary, p.eval, p.app.Err, nil)
-		if _, must := errors.AsType[*commandError](err); !must {
+		g, err = p.app.InChildren(ctx, binary, p.eval, p.app.Err, nil)
+		if _, must := errors.AsType[*loader.CommandError](err); !must {
 			return g, compiled, err
 		}
 	}
 	if err == nil || binary != "" {
-		binary, err = p.app.build(ctx, p.eval.Dir)
+		binary, err = p.app.Build(ctx, p.eval.Dir)
 		compiled = time.Since(began)
 	}
 	if err != nil {
 		return nil, compiled, err
 	}
-	g, err = p.app.inChildren(ctx, binary, p.eval, p.app.Err, nil)
-	if _, must := errors.AsType[*commandError](err); must {
+	g, err = p.app.InChildren(ctx, binary, p.eval, p.app.Err, nil)
+	if _, must := errors.AsType[*loader.CommandError](err); must {
 		return nil, compiled, &devloop.HandOver{Binary: binary}
 	}
 	return g, compiled, err

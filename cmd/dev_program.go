@@ -9,6 +9,7 @@ import (
 	"github.com/athanor-dev/athanor/cmd/cli"
 	"github.com/athanor-dev/athanor/cmd/devloop"
 	"github.com/athanor-dev/athanor/cmd/internal/grants"
+	"github.com/athanor-dev/athanor/cmd/internal/loader"
 	"github.com/athanor-dev/athanor/cmd/internal/project"
 	"github.com/athanor-dev/athanor/cmd/internal/terminal"
 	"github.com/athanor-dev/athanor/cmd/internal/watch"
@@ -21,36 +22,36 @@ import (
 )
 
 // devProgram finds out how the target of a session is evaluated.
-func (a *app) devProgram(s *session, src *source) (devloop.Source, error) {
-	e := stackprogram.Question{Stage: s.stage.Name, Dir: src.dir, Config: s.config}
+func (a *app) devProgram(s *session, src *loader.Source) (devloop.Source, error) {
+	e := stackprogram.Question{Stage: s.stage.Name, Dir: src.Dir, Config: s.config}
 	switch {
-	case src.stdin:
+	case src.Stdin:
 		return nil, cli.Hint(errors.New("target -: standard input cannot be watched"), "athanor dev FILE")
-	case src.plan != nil:
-		return nil, cli.Hint(fmt.Errorf("%s is a saved plan", src.name()), "dev plans by itself: name the program")
-	case src.self:
-		e.Stack = a.program.Name
-		return &goProgram{app: a, eval: e, own: true}, nil
-	case src.goMain:
-		return &goProgram{app: a, eval: e}, nil
-	case src.graph:
-		return &graphProgram{a, src, s.stage.Name}, nil
+	case src.Plan != nil:
+		return nil, cli.Hint(fmt.Errorf("%s is a saved plan", src.Name()), "dev plans by itself: name the program")
+	case src.Self:
+		e.Stack = a.Program.Name
+		return &goProgram{app: a.opener, eval: e, own: true}, nil
+	case src.GoMain:
+		return &goProgram{app: a.opener, eval: e}, nil
+	case src.Graph:
+		return &graphProgram{a.opener, src, s.stage.Name}, nil
 	}
-	return &yamlProgram{app: a, src: src, eval: e}, nil
+	return &yamlProgram{app: a.opener, src: src, eval: e}, nil
 }
 
 // yamlProgram is a YAML file with what it includes.
 type yamlProgram struct {
-	app   *app
-	src   *source
+	app   *opener
+	src   *loader.Source
 	eval  stackprogram.Question
 	files []string
 }
 
 // Load implements [devloop.Source].
 func (p *yamlProgram) Load(ctx context.Context, _ func(watch.Set)) (devloop.Loaded, error) {
-	s, err := p.app.loadYAML(ctx, yamlstack.Input{
-		Path: p.src.file(), Dir: p.eval.Dir, Stage: p.eval.Stage, Config: p.eval.Config,
+	s, err := p.app.LoadYAML(ctx, yamlstack.Input{
+		Path: p.src.File(), Dir: p.eval.Dir, Stage: p.eval.Stage, Config: p.eval.Config,
 	})
 	files := append(s.Files, s.Missing...)
 	if err != nil {
@@ -62,22 +63,22 @@ func (p *yamlProgram) Load(ctx context.Context, _ func(watch.Set)) (devloop.Load
 
 // graphProgram is a graph document.
 type graphProgram struct {
-	app   *app
-	src   *source
+	app   *opener
+	src   *loader.Source
 	stage string
 }
 
 // Load implements [devloop.Source].
 func (p *graphProgram) Load(ctx context.Context, _ func(watch.Set)) (devloop.Loaded, error) {
-	e := devloop.Loaded{Sources: watch.Set{Files: []string{p.src.file()}}}
-	data, err := localfile.ReadAtMost(ctx, p.src.file(), maxInput)
+	e := devloop.Loaded{Sources: watch.Set{Files: []string{p.src.File()}}}
+	data, err := localfile.ReadAtMost(ctx, p.src.File(), loader.MaxInput)
 	if err != nil {
 		return e, err
 	}
 	src := *p.src
-	src.data = data
-	if e.Graph, err = p.app.readGraph(&src, p.stage, nil); err == nil {
-		err = p.app.permit(ctx, grants.Document{Graph: e.Graph})
+	src.Data = data
+	if e.Graph, err = p.app.ReadGraph(&src, p.stage, nil); err == nil {
+		err = p.app.Permit(ctx, grants.Document{Graph: e.Graph})
 	}
 	return e, err
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/athanor-dev/athanor/cmd/cli"
 	"github.com/athanor-dev/athanor/cmd/internal/files"
 	"github.com/athanor-dev/athanor/cmd/internal/gomodule"
+	"github.com/athanor-dev/athanor/cmd/internal/loader"
 	"github.com/athanor-dev/athanor/cmd/internal/project"
 	"github.com/athanor-dev/athanor/cmd/internal/yamlstack"
 	"github.com/athanor-dev/athanor/cmd/render"
@@ -71,7 +72,7 @@ func (a *app) doctor(c *cli.Context) error {
 	}
 	show(check{"athanor", checkOK, a.release.Text(), nil})
 	s, src, err := a.begin(c, 0)
-	if errors.Is(err, errNoProgram) {
+	if errors.Is(err, loader.ErrNoProgram) {
 		show(toolchain("go", false, "version"), toolchain("node", false, "--version"))
 		show(check{"program", checkWarning, "there is none here", []string{"athanor init writes a first stack"}})
 		show(a.storeCheck(c.Context, files.Folder(c.Args().First()), project.AbsoluteStore(c.String("store")), statestore.Stage{})...)
@@ -80,8 +81,8 @@ func (a *app) doctor(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	if src.goMain || src.self {
-		used, err := gomodule.UsedBy(src.dir)
+	if src.GoMain || src.Self {
+		used, err := gomodule.UsedBy(src.Dir)
 		if err != nil {
 			return err
 		}
@@ -91,12 +92,12 @@ func (a *app) doctor(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	needsGo := src.goMain || g != nil && builtWithGo(g)
+	needsGo := src.GoMain || g != nil && builtWithGo(g)
 	show(toolchain("go", needsGo, "version"), toolchain("node", false, "--version"))
 	show(checks...)
-	show(a.storeCheck(c.Context, src.dir, s.store, s.stage)...)
+	show(a.storeCheck(c.Context, src.Dir, s.store, s.stage)...)
 	if g != nil {
-		show(a.keyCheck(c.Context, s, src.dir)...)
+		show(a.keyCheck(c.Context, s, src.Dir)...)
 		show(secretChecks(c.Context, s, g)...)
 		show(a.providerChecks(c.Context, g)...)
 	}
@@ -167,25 +168,25 @@ func builtWithGo(g *engine.Graph) bool {
 }
 
 // programCheck evaluates the program. What is wrong with it, its config or its permissions is a check, and the graph nil.
-func (a *app) programCheck(c *cli.Context, s *session, src *source) (*engine.Graph, []check, error) {
-	if a.granted != nil {
-		a.granted.asks = false
+func (a *app) programCheck(c *cli.Context, s *session, src *loader.Source) (*engine.Graph, []check, error) {
+	if a.Granted != nil {
+		a.Granted.Asks = false
 	}
 	err := s.fillConfig(c.Context, src)
 	if err != nil {
 		return nil, []check{a.failed("config", err)}, nil
 	}
-	g, err := a.load(c.Context, src, s.stage.Name, s.config)
-	if _, must := errors.AsType[*commandError](err); must {
-		return nil, nil, a.orDelegate(c, src, 0, err)
+	g, err := a.Load(c.Context, src, s.stage.Name, s.config)
+	if _, must := errors.AsType[*loader.CommandError](err); must {
+		return nil, nil, a.OrDelegate(c, src, 0, err)
 	}
 	if err != nil {
-		if name, bad := yamlstack.Name(src.data); src.data != nil && bad == nil {
+		if name, bad := yamlstack.Name(src.Data); src.Data != nil && bad == nil {
 			s.stage.Stack = name
 		}
 		return nil, []check{a.failed("program", err)}, nil
 	}
-	c.Context = a.granted.within(c.Context)
+	c.Context = a.Granted.Within(c.Context)
 	s.stage.Stack, s.graph = g.Stack, g
 	checks := []check{{"program", checkOK, fmt.Sprintf("stack %s, stage %s, %d resources", g.Stack, g.Stage, len(g.Resources)), nil}}
 	for _, name := range slices.Sorted(maps.Keys(g.Config)) {
@@ -296,7 +297,7 @@ func (a *app) providerChecks(ctx context.Context, g *engine.Graph) []check {
 	var checks []check
 	asked := map[string]bool{}
 	ask := func(kind string, settings map[string]any) {
-		p, ok := a.catalog.ProviderOf(kind)
+		p, ok := a.Catalog.ProviderOf(kind)
 		name := p.Name + string(tree.Canonical(map[string]any(settings)))
 		if !ok || asked[name] || p.Open == nil {
 			return

@@ -43,7 +43,7 @@ func TestFirstLineBeforeAllElse(t *testing.T) {
 				return text
 			}
 			t.Chdir(t.TempDir())
-			a := &app{Terminal: &terminal.Terminal{In: os.Stdin, Out: terminal.Guarded(tty), Err: terminal.Guarded(tty)}}
+			a := newApp(&terminal.Terminal{In: os.Stdin, Out: terminal.Guarded(tty), Err: terminal.Guarded(tty)}, nil, Release{})
 			asked := false
 			a.execute(append([]string{"athanor"}, strings.Fields(line)...), func() []reconcile.Provider {
 				asked = true

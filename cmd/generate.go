@@ -29,7 +29,7 @@ func (a *app) generateCommand() *cli.Command {
 func (a *app) generate(c *cli.Context) error {
 	args := c.Args().Slice()
 	if len(args) == 0 {
-		return cli.Hint(errors.New("which types?"), fmt.Sprintf("`%s generate AWS::WAFv2::WebACL`", a.name()))
+		return cli.Hint(errors.New("which types?"), fmt.Sprintf("`%s generate AWS::WAFv2::WebACL`", a.Name()))
 	}
 	patterns, err := a.offered(c, args)
 	if err != nil {
@@ -95,9 +95,9 @@ func (a *app) providerStructs(pkg, command string, names []string) ([]byte, erro
 		}
 		if !strings.HasPrefix(name, terraform.Prefix) {
 			return nil, cli.Hint(fmt.Errorf("%s is neither a type of the AWS registry nor of a Terraform provider", name),
-				fmt.Sprintf("`%s kinds 'AWS::*'` lists those of AWS; `%s kinds %s` says how Go declares this one", a.name(), a.name(), name))
+				fmt.Sprintf("`%s kinds 'AWS::*'` lists those of AWS; `%s kinds %s` says how Go declares this one", a.Name(), a.Name(), name))
 		}
-		k, err := a.catalog.Find(name)
+		k, err := a.Catalog.Find(name)
 		if err != nil {
 			return nil, err
 		}

@@ -29,9 +29,9 @@ func (a *app) graphs(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	g, err := a.load(c.Context, src, s.stage.Name, s.config)
+	g, err := a.Load(c.Context, src, s.stage.Name, s.config)
 	if err != nil {
-		return a.orDelegate(c, src, 0, err)
+		return a.OrDelegate(c, src, 0, err)
 	}
 	switch {
 	case a.AsJSON:

@@ -157,7 +157,7 @@ func templateOf(name string) (template.Template, error) {
 
 // schemaText is the file that the first line of athanor.yaml names.
 func (a *app) schemaText() (string, error) {
-	schema, err := yamlstack.Schema(a.catalog)
+	schema, err := yamlstack.Schema(a.Catalog)
 	if err != nil {
 		return "", err
 	}

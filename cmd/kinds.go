@@ -6,6 +6,7 @@ import (
 
 	"github.com/athanor-dev/athanor/cmd/cli"
 	"github.com/athanor-dev/athanor/cmd/internal/files"
+	"github.com/athanor-dev/athanor/cmd/internal/loader"
 	"github.com/athanor-dev/athanor/cmd/internal/untrusted"
 	"github.com/athanor-dev/athanor/cmd/internal/yamlstack"
 	"github.com/athanor-dev/athanor/cmd/render"
@@ -25,7 +26,7 @@ func (a *app) kindsCommand() *cli.Command {
 
 func (a *app) kindsAction(c *cli.Context) error {
 	if src, brings := a.bringsKinds(c); brings {
-		return a.delegate(c, src, c.NArg())
+		return a.Delegate(c, src, c.NArg())
 	}
 	if c.NArg() == 0 {
 		return a.listKinds()
@@ -42,27 +43,27 @@ func (a *app) kindsAction(c *cli.Context) error {
 
 // bringsKinds reports whether the program of this folder brings kinds of its own that may be meant: it lists all, and documents
 // what this binary does not have. That of a stranger is not built.
-func (a *app) bringsKinds(c *cli.Context) (*source, bool) {
-	if a.program != nil || untrusted.Is(c) {
+func (a *app) bringsKinds(c *cli.Context) (*loader.Source, bool) {
+	if a.Program != nil || untrusted.Is(c) {
 		return nil, false
 	}
 	if c.NArg() > 0 {
-		if _, err := a.catalog.Find(c.Args().First()); err == nil || strings.HasPrefix(c.Args().First(), offeredPrefix) {
+		if _, err := a.Catalog.Find(c.Args().First()); err == nil || strings.HasPrefix(c.Args().First(), offeredPrefix) {
 			return nil, false
 		}
 	}
 	here := files.Absolute(".")
-	src, err := directory(c.Context, here, ".")
-	return src, err == nil && src.goMain && usesKinds(here)
+	src, err := loader.Directory(c.Context, here, ".")
+	return src, err == nil && src.GoMain && loader.UsesKinds(here)
 }
 
 // matching are the names of the kinds that a pattern fits; a name that no kind has is an error.
 func (a *app) matching(pattern string) ([]string, error) {
 	if !strings.Contains(pattern, "*") {
-		_, err := a.catalog.Find(pattern)
+		_, err := a.Catalog.Find(pattern)
 		return []string{pattern}, err
 	}
-	names, err := a.catalog.Match(pattern)
+	names, err := a.Catalog.Match(pattern)
 	if err == nil && len(names) == 0 {
 		err = cli.Hint(fmt.Errorf("%w like %q", reconcile.ErrNoKind, pattern), "`athanor kinds` lists them")
 	}
@@ -100,7 +101,7 @@ func (a *app) schemaCommand() *cli.Command {
 			if err != nil {
 				return err
 			}
-			schema, err := yamlstack.Schema(a.catalog, kinds...)
+			schema, err := yamlstack.Schema(a.Catalog, kinds...)
 			if err != nil {
 				return err
 			}
@@ -110,10 +111,10 @@ func (a *app) schemaCommand() *cli.Command {
 }
 
 func (a *app) listKinds() error {
-	names := a.catalog.Types()
+	names := a.Catalog.Types()
 	var rows [][2]string
 	for _, name := range names {
-		k, _ := a.catalog.Kind(name)
+		k, _ := a.Catalog.Kind(name)
 		doc := k.Spec().Doc
 		if a.AsJSON {
 			a.JSON(map[string]any{"kind": name, "doc": doc})
@@ -121,7 +122,7 @@ func (a *app) listKinds() error {
 		}
 		rows = append(rows, [2]string{name, render.FirstSentence(doc)})
 	}
-	for _, f := range a.catalog.Families() {
+	for _, f := range a.Catalog.Families() {
 		types, err := f.Types()
 		if err != nil {
 			return err
@@ -141,7 +142,7 @@ func (a *app) listKinds() error {
 }
 
 func (a *app) describeKind(name string) error {
-	k, err := a.catalog.Find(name)
+	k, err := a.Catalog.Find(name)
 	if err != nil {
 		return err
 	}

@@ -54,7 +54,7 @@ func (a *app) serveMCP(c *cli.Context) error {
 	if c.NArg() > 0 {
 		return cli.Hint(fmt.Errorf("unexpected argument %q", c.Args().First()), "athanor mcp --root DIR")
 	}
-	if a.program != nil {
+	if a.Program != nil {
 		return cli.Hint(errors.New("mcp serves many stacks, and this command is one"), "athanor mcp, of the ready-made binary")
 	}
 	root, err := filepath.EvalSymlinks(files.Absolute(c.String("root")))
@@ -66,7 +66,7 @@ func (a *app) serveMCP(c *cli.Context) error {
 		return err
 	}
 	s := &agentServer{
-		app: a, root: root, self: self, programs: c.Bool("allow-programs"), shown: map[string]shownPlan{},
+		app: a.opener, root: root, self: self, programs: c.Bool("allow-programs"), shown: map[string]shownPlan{},
 	}
 	err = s.server(c.Bool("allow-deploy")).Run(c.Context, &mcp.StdioTransport{})
 	if c.Context.Err() != nil {
@@ -78,7 +78,7 @@ func (a *app) serveMCP(c *cli.Context) error {
 // agentServer runs this command for an agent. Each tool is one call with arguments of its own making: what the agent gives is
 // the value of a flag, or stands after --, and is never a flag.
 type agentServer struct {
-	app        *app
+	app        *opener
 	root, self string
 	programs   bool
 
@@ -189,16 +189,16 @@ func (s *agentServer) target(ctx context.Context, in stackInput) (dir string, fl
 	if dir, err = s.inside(filepath.Join(s.root, in.Dir)); err != nil {
 		return "", nil, err
 	}
-	src, err := s.app.source(ctx, dir)
+	src, err := s.app.Source(ctx, dir)
 	if err != nil {
 		return "", nil, err
 	}
-	if src.goMain && !s.programs {
+	if src.GoMain && !s.programs {
 		return "", nil, errors.New("the stack is a program in Go, which would be built and run: " +
 			"the person who starts athanor mcp allows that by --allow-programs")
 	}
-	if !src.goMain {
-		if _, err := s.inside(src.file()); err != nil {
+	if !src.GoMain {
+		if _, err := s.inside(src.File()); err != nil {
 			return "", nil, err
 		}
 	}

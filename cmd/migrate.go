@@ -71,7 +71,7 @@ func (a *app) stateMigrate(c *cli.Context) error {
 	if c.NArg() != 2 {
 		return cli.Hint(errors.New("state migrate: from which store to which?"), "athanor state migrate FROM TO; "+project.StoreForms)
 	}
-	if err := a.permit(c.Context, grants.Document{}); err != nil {
+	if err := a.Permit(c.Context, grants.Document{}); err != nil {
 		return err
 	}
 	from, err := project.Open(".", project.AbsoluteStore(c.Args().Get(0)))
@@ -121,7 +121,7 @@ func (a *app) stateMigrate(c *cli.Context) error {
 
 // migrateStage moves one stage. Both ends are proven under its key: what somebody else changed at the old store is not moved.
 func (a *app) migrateStage(ctx context.Context, from, to *project.Project, stage statestore.Stage) (migrate.Moved, error) {
-	e, err := from.Engine(ctx, stage, ".", a.catalog, false)
+	e, err := from.Engine(ctx, stage, ".", a.Catalog, false)
 	if err != nil {
 		return migrate.Moved{}, err
 	}

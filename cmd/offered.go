@@ -67,18 +67,18 @@ func (a *app) offer(c *cli.Context, source string) error {
 			return err
 		}
 	}
-	g, err := a.granting(c, files.Absolute("."), "")
+	g, err := a.Granting(c, files.Absolute("."), "")
 	if err != nil {
 		return err
 	}
-	g.user.Program = func(settings map[string]any) (string, error) { return terraform.Approval(folder, settings) }
-	p, ok := a.catalog.Provider("terraform")
+	g.User.Program = func(settings map[string]any) (string, error) { return terraform.Approval(folder, settings) }
+	p, ok := a.Catalog.Provider("terraform")
 	if !ok {
 		return errors.New("this program has no Terraform providers")
 	}
 	ctx := reconcile.WithFolder(c.Context, folder)
 	permit := func() error {
-		return a.permitBy(ctx, g, grants.Document{Sections: []grants.Section{{Name: offeredPrefix + source, Provider: p.Name, Settings: settings}}})
+		return a.PermitBy(ctx, g, grants.Document{Sections: []grants.Section{{Name: offeredPrefix + source, Provider: p.Name, Settings: settings}}})
 	}
 	typed := reflect.New(reflect.TypeOf(p.Settings).Elem()).Interface()
 	if err := props.Decode(settings, typed); err != nil {
@@ -100,11 +100,11 @@ func (a *app) offer(c *cli.Context, source string) error {
 func (a *app) offerOfStack(c *cli.Context) error {
 	s, src, err := a.beginAt(c, nil)
 	if err == nil {
-		err = a.readSource(c, src)
+		err = a.ReadSource(c, src)
 	}
 	if err != nil {
 		return err
 	}
-	_, err = a.load(c.Context, src, s.stage.Name, s.config)
+	_, err = a.Load(c.Context, src, s.stage.Name, s.config)
 	return err
 }

@@ -137,7 +137,7 @@ func (a *app) stateList(c *cli.Context) error {
 	if len(rows) == 0 {
 		fmt.Fprintf(a.Err, "%s: state is empty\nnext:  %s\n", s.stage, firstDeploy(c))
 	}
-	a.Style(a.Out).Rows(a.Out, rows, time.Now(), a.holdsData)
+	a.Style(a.Out).Rows(a.Out, rows, time.Now(), holdsData(a.Catalog))
 	return nil
 }
 

@@ -90,7 +90,7 @@ func (s *session) elsewhere(c *cli.Context, stage statestore.Stage) (*session, e
 		err := fmt.Errorf("stack %s has no stage %s; it has %s", stage.Stack, stage.Name, strings.Join(others, ", "))
 		return nil, cli.Hint(err, "--new-stage creates it")
 	}
-	if target.engine, err = s.project.Engine(c.Context, stage, s.dir, s.app.catalog, c.Bool("accept-older-state")); err != nil {
+	if target.engine, err = s.project.Engine(c.Context, stage, s.dir, s.app.Catalog, c.Bool("accept-older-state")); err != nil {
 		return nil, err
 	}
 	target.engine.Parallel = s.engine.Parallel

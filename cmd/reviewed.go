@@ -8,6 +8,7 @@ import (
 
 	"github.com/athanor-dev/athanor/cmd/cli"
 	"github.com/athanor-dev/athanor/cmd/internal/files"
+	"github.com/athanor-dev/athanor/cmd/internal/loader"
 	"github.com/athanor-dev/athanor/cmd/internal/savedplan"
 	"github.com/athanor-dev/athanor/engine"
 	"github.com/athanor-dev/athanor/reconcile/localfile"
@@ -33,7 +34,7 @@ func (s *session) readReview(c *cli.Context) error {
 	case s.saved != nil:
 		return cli.Hint(errors.New("--reviewed: a saved plan is applied as it was made"), "name the program as TARGET; it is planned anew and compared with FILE")
 	}
-	data, err := localfile.ReadAtMost(context.WithoutCancel(c.Context), files.Absolute(file), maxInput)
+	data, err := localfile.ReadAtMost(context.WithoutCancel(c.Context), files.Absolute(file), loader.MaxInput)
 	if err != nil {
 		return fmt.Errorf("--reviewed %s: %w", file, files.WithoutPath(err))
 	}

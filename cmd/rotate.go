@@ -73,7 +73,7 @@ func (s *session) rotation(c *cli.Context, run string) rotate.Rotation {
 	return rotate.Rotation{
 		Store: s.project.Store, Stage: s.stage, Place: project.KeySources(c.Context, s.stage, s.dir), Wrapping: seal.Place.Again,
 		Claim:    statestore.Claim{Run: run, Command: "rotate", User: s.project.Who()},
-		Contents: contentsOf(s.stage, s.app.catalog), Accept: c.Bool("accept-older-state"),
+		Contents: contentsOf(s.stage, s.app.Catalog), Accept: c.Bool("accept-older-state"),
 	}
 }
 

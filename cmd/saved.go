@@ -11,6 +11,7 @@ import (
 	"github.com/athanor-dev/athanor/cmd/cli"
 	"github.com/athanor-dev/athanor/cmd/internal/files"
 	"github.com/athanor-dev/athanor/cmd/internal/grants"
+	"github.com/athanor-dev/athanor/cmd/internal/loader"
 	"github.com/athanor-dev/athanor/cmd/internal/project"
 	"github.com/athanor-dev/athanor/cmd/internal/savedplan"
 	"github.com/athanor-dev/athanor/engine"
@@ -42,8 +43,8 @@ func (s *session) planDocument(ctx context.Context, p *engine.Plan) ([]byte, err
 
 // adoptPlan takes over what a saved plan says of its program. Flags that say something else are refused. The program is in
 // target, or in the current directory.
-func (s *session) adoptPlan(c *cli.Context, src *source, target string) (*source, error) {
-	p := src.plan
+func (s *session) adoptPlan(c *cli.Context, src *loader.Source, target string) (*loader.Source, error) {
+	p := src.Plan
 	for _, name := range []string{"config", "target", "exclude", "replace", "allow-delete", "adopt", "take-over", "no-observe", "force", "out"} {
 		if c.IsSet(name) {
 			return nil, cli.Hint(fmt.Errorf("--%s: a saved plan is applied as it was made", name), "plan again with --"+name)
@@ -53,19 +54,19 @@ func (s *session) adoptPlan(c *cli.Context, src *source, target string) (*source
 		return nil, fmt.Errorf("the saved plan is for stage %q, not %q", p.Stage, given)
 	}
 	s.saved, s.savedFile, s.options, s.stage.Name, s.config = p.Plan, p, p.Options, p.Stage, p.Config
-	if target == "" && s.app.program == nil {
+	if target == "" && s.app.Program == nil {
 		target = programHere(p.Target)
-		if _, err := s.app.source(c.Context, target); errors.Is(err, errNoProgram) {
+		if _, err := s.app.Source(c.Context, target); errors.Is(err, loader.ErrNoProgram) {
 			return nil, cli.Hint(fmt.Errorf("the program of the saved plan: it was planned in %s, and a plan file does not say which program runs", p.Target),
-				"athanor deploy "+src.target+" TARGET names it")
+				"athanor deploy "+src.Target+" TARGET names it")
 		}
 	}
-	next, err := s.app.source(c.Context, target)
+	next, err := s.app.Source(c.Context, target)
 	if err == nil {
-		err = s.confine(c, next)
+		err = s.app.Confine(c, next, s.store)
 	}
 	if err == nil {
-		err = s.app.readSource(c, next)
+		err = s.app.ReadSource(c, next)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("the program of the saved plan: %w", err)
@@ -73,13 +74,13 @@ func (s *session) adoptPlan(c *cli.Context, src *source, target string) (*source
 	if err := s.adoptStore(c, next, p.Store); err != nil {
 		return nil, err
 	}
-	if next.plan != nil {
+	if next.Plan != nil {
 		return nil, errors.New("the saved plan names a saved plan as its program")
 	}
-	if next.goMain {
-		next.planFile = src.path
+	if next.GoMain {
+		next.PlanFile = src.Path
 	}
-	s.target = next.name()
+	s.target = next.Name()
 	return next, nil
 }
 
@@ -116,20 +117,20 @@ func targetElsewhere(planned string) string {
 
 // adoptStore works on the store that a saved plan was made with. One that is neither the project's own nor named by the
 // user needs a permission: a plan is a file like any other, and its store is sent the user's password.
-func (s *session) adoptStore(c *cli.Context, src *source, store string) error {
+func (s *session) adoptStore(c *cli.Context, src *loader.Source, store string) error {
 	if s.store != "" || store == "" {
 		return nil
 	}
-	g := s.app.granted
+	g := s.app.Granted
 	if g == nil { // the stack is a program, which may do what its user may; the plan is data all the same
 		var err error
-		if g, err = s.app.granting(c, src.dir, ""); err != nil {
+		if g, err = s.app.Granting(c, src.Dir, ""); err != nil {
 			return err
 		}
 	}
 	s.store = store
-	if name := project.StoreName(src.dir, store); name != g.user.Store {
-		return s.app.permitBy(c.Context, g, grants.Document{Outside: []grants.Ask{{Kind: grants.Store, Value: name, Place: "plan.store"}}})
+	if name := project.StoreName(src.Dir, store); name != g.User.Store {
+		return s.app.PermitBy(c.Context, g, grants.Document{Outside: []grants.Ask{{Kind: grants.Store, Value: name, Place: "plan.store"}}})
 	}
 	return nil
 }

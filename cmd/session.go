@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"strings"
 	"time"
@@ -12,19 +13,29 @@ import (
 	"github.com/athanor-dev/athanor/cmd/cli"
 	"github.com/athanor-dev/athanor/cmd/internal/files"
 	"github.com/athanor-dev/athanor/cmd/internal/grants"
+	"github.com/athanor-dev/athanor/cmd/internal/loader"
 	"github.com/athanor-dev/athanor/cmd/internal/project"
+	"github.com/athanor-dev/athanor/cmd/internal/release"
 	"github.com/athanor-dev/athanor/cmd/internal/savedplan"
 	"github.com/athanor-dev/athanor/cmd/internal/terminal"
 	"github.com/athanor-dev/athanor/cmd/internal/yamlstack"
 	"github.com/athanor-dev/athanor/engine"
 	"github.com/athanor-dev/athanor/reconcile"
-	"github.com/athanor-dev/athanor/reconcile/localfile"
 	"github.com/athanor-dev/athanor/statestore"
 )
 
+// opener opens the sessions of one call of the command.
+type opener struct {
+	*loader.Loader
+
+	release release.Release
+	// store is closed at the end; nil before there is one.
+	store io.Closer
+}
+
 // session is one command at work on one stage.
 type session struct {
-	app     *app
+	app     *opener
 	target  string // as a saved plan names it
 	store   string // as it was asked for, "" for the project's own
 	dir     string // where the target lies
@@ -59,27 +70,27 @@ type session struct {
 
 // openSession finds the target, evaluates its program and opens the record. It gives nil when another program did the
 // whole command.
-func (a *app) openSession(c *cli.Context) (*session, error) {
+func (o *opener) openSession(c *cli.Context) (*session, error) {
 	targets, program := c.Args().Slice(), ""
 	if c.Command.Name == "deploy" && len(targets) == 2 {
 		targets, program = targets[:1], targets[1] // a saved plan, and where its program is now
 	}
-	s, src, err := a.beginAt(c, targets)
+	s, src, err := o.beginAt(c, targets)
 	if err == nil {
-		err = a.readSource(c, src)
+		err = o.ReadSource(c, src)
 	}
 	if err != nil {
 		return nil, err
 	}
 	switch {
-	case src.plan != nil && c.Command.Name == "deploy":
+	case src.Plan != nil && c.Command.Name == "deploy":
 		if src, err = s.adoptPlan(c, src, program); err != nil {
 			return nil, err
 		}
 	case program != "":
 		return nil, unexpected(program)
 	}
-	return a.evaluated(c, s, src, 0)
+	return o.evaluated(c, s, src, 0)
 }
 
 func unexpected(argument string) error {
@@ -87,28 +98,28 @@ func unexpected(argument string) error {
 }
 
 // openProgram is the same for a command whose first names arguments are not the target.
-func (a *app) openProgram(c *cli.Context, names int) (*session, error) {
-	s, src, err := a.begin(c, names)
+func (o *opener) openProgram(c *cli.Context, names int) (*session, error) {
+	s, src, err := o.begin(c, names)
 	if err != nil {
 		return nil, err
 	}
-	return a.evaluated(c, s, src, names)
+	return o.evaluated(c, s, src, names)
 }
 
 // evaluated evaluates the program of a session and opens the record.
-func (a *app) evaluated(c *cli.Context, s *session, src *source, names int) (*session, error) {
+func (o *opener) evaluated(c *cli.Context, s *session, src *loader.Source, names int) (*session, error) {
 	if err := s.fillConfig(c.Context, src); err != nil {
 		return nil, err
 	}
 	var err error
-	if s.graph, err = a.load(c.Context, src, s.stage.Name, s.config); err != nil {
-		return nil, a.orDelegate(c, src, names, err)
+	if s.graph, err = o.Load(c.Context, src, s.stage.Name, s.config); err != nil {
+		return nil, o.OrDelegate(c, src, names, err)
 	}
 	s.noteConfig(s.graph)
-	c.Context = a.granted.within(c.Context)
+	c.Context = o.Granted.Within(c.Context)
 	s.stage.Stack = s.graph.Stack
 	s.plans = true
-	if err := s.open(c, src.dir); err != nil {
+	if err := s.open(c, src.Dir); err != nil {
 		return s, err
 	}
 	s.unsalted()
@@ -116,8 +127,8 @@ func (a *app) evaluated(c *cli.Context, s *session, src *source, names int) (*se
 }
 
 // openStage opens a stage with its program, or with --stack by its name and its record alone.
-func (a *app) openStage(c *cli.Context) (*session, error) {
-	s, src, err := a.begin(c, 0)
+func (o *opener) openStage(c *cli.Context) (*session, error) {
+	s, src, err := o.begin(c, 0)
 	switch {
 	case err != nil:
 		return nil, err
@@ -125,23 +136,23 @@ func (a *app) openStage(c *cli.Context) (*session, error) {
 		if err := s.fillConfig(c.Context, src); err != nil {
 			return nil, err
 		}
-		if s.graph, err = a.load(c.Context, src, s.stage.Name, s.config); err != nil {
-			if _, must := errors.AsType[*commandError](err); must {
-				return nil, a.orDelegate(c, src, 0, err)
+		if s.graph, err = o.Load(c.Context, src, s.stage.Name, s.config); err != nil {
+			if _, must := errors.AsType[*loader.CommandError](err); must {
+				return nil, o.OrDelegate(c, src, 0, err)
 			}
 			return nil, reconcile.WithHint(err, "state is enough: athanor %s --stack NAME --stage %s", c.Command.Name, s.stage.Name)
 		}
 		s.stage.Stack = s.graph.Stack
-		c.Context = a.granted.within(c.Context)
+		c.Context = o.Granted.Within(c.Context)
 	default:
-		if err := a.permit(c.Context, grants.Document{}); err != nil {
+		if err := o.Permit(c.Context, grants.Document{}); err != nil {
 			return nil, err
 		}
 	}
-	if err := s.open(c, src.dir); err != nil || s.graph != nil {
+	if err := s.open(c, src.Dir); err != nil || s.graph != nil {
 		return s, err
 	}
-	s.graph = &engine.Graph{Format: engine.GraphFormat, Stack: s.stage.Stack, Stage: s.stage.Name, Dir: src.dir}
+	s.graph = &engine.Graph{Format: engine.GraphFormat, Stack: s.stage.Stack, Stage: s.stage.Name, Dir: src.Dir}
 	if c.NArg() > 0 {
 		return s, nil
 	}
@@ -155,19 +166,19 @@ func (s *session) findDir(c *cli.Context) error {
 	if err != nil {
 		return cli.Hint(fmt.Errorf("where %s lies: %w", s.stage, err), "name its directory as TARGET: relative paths start there")
 	}
-	if s.app.granted != nil {
-		if s.app.granted, err = s.app.granting(c, s.graph.Dir, s.store); err != nil {
+	if s.app.Granted != nil {
+		if s.app.Granted, err = s.app.Granting(c, s.graph.Dir, s.store); err != nil {
 			return err
 		}
-		c.Context = s.app.granted.within(c.Context)
+		c.Context = s.app.Granted.Within(c.Context)
 	}
 	return nil
 }
 
 // openRecord opens a stage for commands that only look at the record. They need the stack's name and
 // nothing else of its program.
-func (a *app) openRecord(c *cli.Context, names int) (*session, error) {
-	s, dir, err := a.locate(c, names)
+func (o *opener) openRecord(c *cli.Context, names int) (*session, error) {
+	s, dir, err := o.locate(c, names)
 	if err != nil || s == nil {
 		return nil, err
 	}
@@ -175,8 +186,8 @@ func (a *app) openRecord(c *cli.Context, names int) (*session, error) {
 }
 
 // openExisting is [app.openRecord] for a command that makes no sense on a stage that there is not.
-func (a *app) openExisting(c *cli.Context, names int) (*session, error) {
-	s, err := a.openRecord(c, names)
+func (o *opener) openExisting(c *cli.Context, names int) (*session, error) {
+	s, err := o.openRecord(c, names)
 	if err != nil || s == nil {
 		return nil, err
 	}
@@ -184,8 +195,8 @@ func (a *app) openExisting(c *cli.Context, names int) (*session, error) {
 }
 
 // openRuns opens a stage for commands that look at its runs and its lease alone. They need no key.
-func (a *app) openRuns(c *cli.Context, names int) (*session, error) {
-	s, dir, err := a.locate(c, names)
+func (o *opener) openRuns(c *cli.Context, names int) (*session, error) {
+	s, dir, err := o.locate(c, names)
 	if err != nil || s == nil {
 		return nil, err
 	}
@@ -197,63 +208,63 @@ func (a *app) openRuns(c *cli.Context, names int) (*session, error) {
 		return nil, err
 	}
 	if newest != nil {
-		warnMoved(a.Terminal, s.stage, statestore.MovedBy(newest.Command))
+		warnMoved(o.Terminal, s.stage, statestore.MovedBy(newest.Command))
 	}
 	return s, s.existing(c)
 }
 
 // locate finds the stage that a command means and the directory of its stack, without evaluating a program. It gives
 // nil when another program did the whole command.
-func (a *app) locate(c *cli.Context, names int) (*session, string, error) {
-	s, src, err := a.begin(c, names)
+func (o *opener) locate(c *cli.Context, names int) (*session, string, error) {
+	s, src, err := o.begin(c, names)
 	if err != nil {
 		return nil, "", err
 	}
-	if err := a.permit(c.Context, grants.Document{}); err != nil {
+	if err := o.Permit(c.Context, grants.Document{}); err != nil {
 		return nil, "", err
 	}
 	if s.stage.Stack == "" {
 		switch {
-		case src.goMain:
-			if s.stage.Stack, err = a.stackName(c.Context, src); err != nil {
-				return nil, "", a.orDelegate(c, src, names, err)
+		case src.GoMain:
+			if s.stage.Stack, err = o.StackName(c.Context, src); err != nil {
+				return nil, "", o.OrDelegate(c, src, names, err)
 			}
-		case src.self:
-			s.stage.Stack = a.program.Name
-		case src.graph:
-			if s.graph, err = a.readGraph(src, s.stage.Name, nil); err == nil {
+		case src.Self:
+			s.stage.Stack = o.Program.Name
+		case src.Graph:
+			if s.graph, err = o.ReadGraph(src, s.stage.Name, nil); err == nil {
 				s.stage.Stack = s.graph.Stack
 			}
 		default:
-			s.stage.Stack, err = yamlstack.Name(src.data)
+			s.stage.Stack, err = yamlstack.Name(src.Data)
 		}
 		if err != nil {
-			return nil, "", cli.Hint(fmt.Errorf("%s: %w", a.Place(src.file()), err), "--stack NAME reads state alone")
+			return nil, "", cli.Hint(fmt.Errorf("%s: %w", o.Place(src.File()), err), "--stack NAME reads state alone")
 		}
 	}
-	return s, src.dir, nil
+	return s, src.Dir, nil
 }
 
 // begin reads what is common to all commands on a stage. The first names arguments are not the target.
-func (a *app) begin(c *cli.Context, names int) (*session, *source, error) {
-	s, src, err := a.beginAt(c, c.Args().Slice()[min(names, c.NArg()):])
+func (o *opener) begin(c *cli.Context, names int) (*session, *loader.Source, error) {
+	s, src, err := o.beginAt(c, c.Args().Slice()[min(names, c.NArg()):])
 	if err == nil {
-		err = a.readSource(c, src)
+		err = o.ReadSource(c, src)
 	}
 	return s, src, err
 }
 
 // beginAt is the same for a command whose target is all of these arguments; nothing of the target is read.
-func (a *app) beginAt(c *cli.Context, targets []string) (*session, *source, error) {
+func (o *opener) beginAt(c *cli.Context, targets []string) (*session, *loader.Source, error) {
 	if len(targets) > 1 {
 		return nil, nil, unexpected(targets[1])
 	}
-	a.Detailed = c.Bool("detailed")
+	o.Detailed = c.Bool("detailed")
 	if err := noEmptyStage(c); err != nil {
 		return nil, nil, err
 	}
 	s := &session{
-		app: a, began: time.Now(), options: cli.PlanOptions(c), store: project.AbsoluteStore(c.String("store")),
+		app: o, began: time.Now(), options: cli.PlanOptions(c), store: project.AbsoluteStore(c.String("store")),
 		stage: statestore.Stage{Stack: c.String("stack"), Name: cmp.Or(c.String("stage"), project.DefaultStage(c.Command.Name))},
 	}
 	if err := project.CheckStage(s.stage.Name); err != nil {
@@ -277,21 +288,21 @@ func (a *app) beginAt(c *cli.Context, targets []string) (*session, *source, erro
 	if err := useProfile(c.String("profile")); err != nil {
 		return nil, nil, err
 	}
-	c.Context = reconcile.WithPrompt(c.Context, a.Prompt(c.Context))
+	c.Context = reconcile.WithPrompt(c.Context, o.Prompt(c.Context))
 	target := strings.Join(targets, "")
 	if s.stage.Stack != "" {
-		src := &source{dir: files.Folder(target)}
-		return s, src, s.confine(c, src)
+		src := &loader.Source{Dir: files.Folder(target)}
+		return s, src, o.Confine(c, src, s.store)
 	}
-	src, err := a.source(c.Context, target)
+	src, err := o.Source(c.Context, target)
 	if err != nil {
 		return nil, nil, err
 	}
-	a.Dir, s.target = src.dir, src.name()
-	if err := trustedOnly(c, src); err != nil {
+	o.Dir, s.target = src.Dir, src.Name()
+	if err := loader.TrustedOnly(c, src); err != nil {
 		return nil, nil, err
 	}
-	return s, src, s.confine(c, src)
+	return s, src, o.Confine(c, src, s.store)
 }
 
 // noEmptyStage refuses a stage that was given and is empty: a script whose variable is not set would work on the default.
@@ -306,46 +317,6 @@ func noEmptyStage(c *cli.Context) error {
 		return cli.Hint(errors.New("--stage is given, and empty"), "without --stage the default stage is worked on")
 	}
 	return nil
-}
-
-// confine holds a stack that is data to what its user has allowed.
-func (s *session) confine(c *cli.Context, src *source) (err error) {
-	if src.self || src.goMain || s.app.program != nil {
-		return nil
-	}
-	if s.app.granted, err = s.app.granting(c, src.dir, s.store); err != nil {
-		return err
-	}
-	c.Context = s.app.granted.within(c.Context)
-	return nil
-}
-
-// readSource reads the file of a target. One that is a link out of the project needs a permission like any other.
-func (a *app) readSource(c *cli.Context, src *source) error {
-	err := src.read(c.Context)
-	ask, outside := targetAsk(err, src)
-	if err == nil && a.granted != nil && src.target != "" {
-		if real, bad := localfile.Real(src.path); bad == nil && !localfile.Within(a.granted.user.Bounds.Root, real) {
-			ask, outside = grants.Ask{Kind: grants.Path, Value: real, Place: "target"}, true // allowed at another place, maybe
-		}
-	}
-	if !outside {
-		return err
-	}
-	if err := a.permit(c.Context, grants.Document{Outside: []grants.Ask{ask}}); err != nil {
-		return err
-	}
-	c.Context = a.granted.within(c.Context)
-	return src.read(c.Context) // nothing, when it was read
-}
-
-// targetAsk is what the error about reading a target asks for, when it lies outside.
-func targetAsk(err error, src *source) (grants.Ask, bool) {
-	outside, ok := errors.AsType[*localfile.OutsideError](err)
-	if !ok {
-		return grants.Ask{}, false
-	}
-	return grants.Ask{Kind: grants.Path, Value: cmp.Or(outside.Real, src.path), Place: "target"}, true
 }
 
 // useProfile hands a credentials profile to the clouds' own clients. One that the program names wins.
@@ -364,7 +335,7 @@ func (s *session) open(c *cli.Context, dir string) error {
 		return err
 	}
 	s.app.store, s.project.Plans = s.project.Store, s.plans
-	if s.engine, err = s.project.Engine(c.Context, s.stage, dir, s.app.catalog, c.Bool("accept-older-state")); err != nil {
+	if s.engine, err = s.project.Engine(c.Context, s.stage, dir, s.app.Catalog, c.Bool("accept-older-state")); err != nil {
 		return err
 	}
 	warnMoved(s.app.Terminal, s.stage, s.project.MovedTo)

@@ -11,6 +11,7 @@ import (
 	"github.com/athanor-dev/athanor/cmd/cli"
 	"github.com/athanor-dev/athanor/cmd/internal/files"
 	"github.com/athanor-dev/athanor/cmd/internal/grants"
+	"github.com/athanor-dev/athanor/cmd/internal/loader"
 	"github.com/athanor-dev/athanor/cmd/internal/project"
 	"github.com/athanor-dev/athanor/cmd/internal/terminal"
 	"github.com/athanor-dev/athanor/cmd/internal/untrusted"
@@ -102,24 +103,24 @@ func (a *app) stageList(c *cli.Context) error {
 }
 
 // openStore opens the state store of the directory that the command names, without a program.
-func (a *app) openStore(c *cli.Context) (*project.Project, error) {
+func (o *opener) openStore(c *cli.Context) (*project.Project, error) {
 	if c.NArg() > 1 {
 		return nil, cli.Hint(fmt.Errorf("unexpected argument %q", c.Args().Get(1)), "one DIRECTORY at most")
 	}
 	dir := files.Folder(c.Args().First())
-	if a.program != nil && c.NArg() == 0 {
-		dir = a.program.Dir
+	if o.Program != nil && c.NArg() == 0 {
+		dir = o.Program.Dir
 	}
-	s := &session{app: a, store: project.AbsoluteStore(c.String("store"))}
-	if err := s.confine(c, &source{dir: dir}); err != nil {
+	store := project.AbsoluteStore(c.String("store"))
+	if err := o.Confine(c, &loader.Source{Dir: dir}, store); err != nil {
 		return nil, err
 	}
-	if err := a.permit(c.Context, grants.Document{}); err != nil {
+	if err := o.Permit(c.Context, grants.Document{}); err != nil {
 		return nil, err
 	}
-	p, err := project.Open(dir, s.store)
+	p, err := project.Open(dir, store)
 	if err == nil {
-		a.store = p.Store
+		o.store = p.Store
 	}
 	return p, err
 }

@@ -127,8 +127,8 @@ func (a *app) stateRemove(c *cli.Context) error {
 }
 
 // openState opens a stage for a command that changes its record. The first names arguments are not the target.
-func (a *app) openState(c *cli.Context, names int, question string) (*session, error) {
-	s, err := a.openExisting(c, names)
+func (o *opener) openState(c *cli.Context, names int, question string) (*session, error) {
+	s, err := o.openExisting(c, names)
 	if err != nil || s == nil {
 		return nil, err
 	}

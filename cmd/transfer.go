@@ -124,16 +124,16 @@ func (a *app) openImport(c *cli.Context, doc *engine.Export) (*session, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := a.permit(c.Context, grants.Document{}); err != nil {
+	if err := a.Permit(c.Context, grants.Document{}); err != nil {
 		return nil, err
 	}
-	if s.project, err = project.Open(src.dir, s.store); err != nil {
+	if s.project, err = project.Open(src.Dir, s.store); err != nil {
 		return nil, err
 	}
 	if doc.Sealed() && s.stage.Stack == doc.Stack && s.stage.Name == doc.Stage {
 		s.project.KeyID = doc.Key
 	}
-	if s.engine, err = s.project.Engine(c.Context, s.stage, src.dir, a.catalog, c.Bool("accept-older-state")); err != nil {
+	if s.engine, err = s.project.Engine(c.Context, s.stage, src.Dir, a.Catalog, c.Bool("accept-older-state")); err != nil {
 		return nil, err
 	}
 	a.Redacted = s.engine.Redacted

@@ -211,11 +211,11 @@ func (a *app) overdue(c *cli.Context, p *project.Project, stage statestore.Stage
 		return nil, nil //nolint:nilnil // it is not for reaping, which is no error
 	}
 	s := &session{
-		app: a, stage: stage, store: project.AbsoluteStore(c.String("store")), began: time.Now(), command: "reap", options: cli.PlanOptions(c),
+		app: a.opener, stage: stage, store: project.AbsoluteStore(c.String("store")), began: time.Now(), command: "reap", options: cli.PlanOptions(c),
 	}
 	dir := files.Folder(c.Args().First())
-	if a.program != nil && c.NArg() == 0 {
-		dir = a.program.Dir
+	if a.Program != nil && c.NArg() == 0 {
+		dir = a.Program.Dir
 	}
 	if err := s.open(c, dir); err != nil {
 		return nil, err

@@ -65,13 +65,13 @@ func (a *app) ui(c *cli.Context) error {
 		return cli.Hint(fmt.Errorf("--listen %s: the pages are for this machine alone", c.String("listen")), "athanor serve shows them to a team")
 	}
 	door := webpage.NewDoor(listener.Addr(), project.UserName())
-	local := &localPages{app: a, project: p, dir: files.Folder(c.Args().First()), engines: map[statestore.Stage]*engine.Engine{}}
+	local := &localPages{app: a.opener, project: p, dir: files.Folder(c.Args().First()), engines: map[statestore.Stage]*engine.Engine{}}
 	cancel := local.cancel
 	if !c.Bool("allow-write") {
 		cancel = nil
 	}
 	pages := webpage.New(context.WithoutCancel(c.Context), webpage.Settings{
-		Store: p.Store, StoreName: project.Redacted(p.Name), Version: a.release.Text(), Admit: door.Admit, Open: local.open, HoldsData: a.holdsData,
+		Store: p.Store, StoreName: project.Redacted(p.Name), Version: a.release.Text(), Admit: door.Admit, Open: local.open, HoldsData: holdsData(a.Catalog),
 		Declared: local.declared(c), SourceURL: c.String("source-url"), Plans: local.plans(c.StringSlice("plan")), Cancel: cancel, Drift: local.drift,
 		Log: func(method, path string, err error) { a.Warn("%s %s: %v", method, path, err) }, Plainly: render.Plainly,
 	})
@@ -105,7 +105,7 @@ func serveLocally(ctx context.Context, listener net.Listener, handler http.Handl
 
 // localPages opens for pages what this machine has the keys of.
 type localPages struct {
-	app     *app
+	app     *opener
 	project *project.Project
 	dir     string
 
@@ -123,7 +123,7 @@ func (l *localPages) engine(ctx context.Context, stage statestore.Stage) (*engin
 	if e := l.engines[stage]; e != nil {
 		return e, nil
 	}
-	e, err := l.project.Engine(ctx, stage, l.dir, l.app.catalog, false)
+	e, err := l.project.Engine(ctx, stage, l.dir, l.app.Catalog, false)
 	if err == nil {
 		l.engines[stage] = e
 	}
@@ -202,15 +202,15 @@ func (l *localPages) declared(c *cli.Context) func(context.Context, statestore.S
 
 // places evaluates the stack. Nothing is known of one that cannot be evaluated here.
 func (l *localPages) places(ctx context.Context, c *cli.Context, stage statestore.Stage) map[string]string {
-	src, err := l.app.source(ctx, c.Args().First())
-	if err != nil || src.goMain || l.app.readSource(c, src) != nil {
+	src, err := l.app.Source(ctx, c.Args().First())
+	if err != nil || src.GoMain || l.app.ReadSource(c, src) != nil {
 		return nil
 	}
 	s := &session{app: l.app, stage: stage, config: map[string]string{}}
 	if s.config, err = cli.ConfigValues(c); err != nil || s.fillConfig(ctx, src) != nil {
 		return nil
 	}
-	g, err := l.app.load(ctx, src, stage.Name, s.config)
+	g, err := l.app.Load(ctx, src, stage.Name, s.config)
 	if err != nil || g.Stack != stage.Stack {
 		return nil
 	}

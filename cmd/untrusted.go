@@ -14,7 +14,6 @@ import (
 	"github.com/athanor-dev/athanor/cmd/cli"
 	"github.com/athanor-dev/athanor/cmd/internal/grants"
 	"github.com/athanor-dev/athanor/cmd/internal/project"
-	"github.com/athanor-dev/athanor/cmd/internal/untrusted"
 	"github.com/athanor-dev/athanor/cmd/render"
 	"github.com/athanor-dev/athanor/engine"
 	"github.com/athanor-dev/athanor/reconcile"
@@ -24,18 +23,6 @@ import (
 	"github.com/athanor-dev/athanor/statestore/seal"
 )
 
-// trustedOnly refuses a program where stacks are a stranger's.
-func trustedOnly(c *cli.Context, src *source) error {
-	if !untrusted.Is(c) {
-		return nil
-	}
-	if src.self || src.goMain {
-		return cli.Hint(errors.New("the stack is a program in Go, and --untrusted builds and runs none"),
-			"plan it where it may do what you can; a stack in YAML is data")
-	}
-	return os.Setenv(untrusted.Variable, "1")
-}
-
 // planUntrusted plans a stranger's stack: no secret is read, no program is built or run, and what could not be observed
 // is said. Without a state store, its key or credentials it plans from the program alone.
 func (a *app) planUntrusted(c *cli.Context) error {
@@ -43,21 +30,21 @@ func (a *app) planUntrusted(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	if a.granted != nil {
-		a.granted.asks = false
+	if a.Granted != nil {
+		a.Granted.Asks = false
 	}
 	if err := s.fillConfig(c.Context, src); err != nil {
 		return err
 	}
-	g, err := a.load(c.Context, src, s.stage.Name, s.config)
+	g, err := a.Load(c.Context, src, s.stage.Name, s.config)
 	if err != nil {
 		return err
 	}
-	c.Context = a.granted.within(c.Context)
+	c.Context = a.Granted.Within(c.Context)
 	s.stage.Stack = g.Stack
 	unobserved := grants.Unobserved(g, grants.Runs)
 	s.graph = grants.Without(g, unobserved)
-	missing, err := s.openUntrusted(c, src.dir)
+	missing, err := s.openUntrusted(c, src.Dir)
 	if err != nil {
 		return err
 	}
@@ -106,7 +93,7 @@ func (s *session) openUntrusted(c *cli.Context, dir string) (missing string, err
 	if _, err := seal.Load(place, snap.KeyID); err != nil {
 		return "the stage's key is not here", nil //nolint:nilerr // it is said in place of an error
 	}
-	if s.engine, err = s.project.Engine(c.Context, s.stage, dir, s.app.catalog, c.Bool("accept-older-state")); err != nil {
+	if s.engine, err = s.project.Engine(c.Context, s.stage, dir, s.app.Catalog, c.Bool("accept-older-state")); err != nil {
 		return "", err
 	}
 	s.engine.Parallel, s.engine.Peers = c.Int("parallel"), newPeers(c, s)
@@ -118,7 +105,7 @@ func (s *session) openUntrusted(c *cli.Context, dir string) (missing string, err
 func (a *app) unreached(ctx context.Context, g *engine.Graph) string {
 	asked := map[string]bool{}
 	check := func(kind string, settings map[string]any) string {
-		p, ok := a.catalog.ProviderOf(kind)
+		p, ok := a.Catalog.ProviderOf(kind)
 		name := p.Name + string(tree.Canonical(map[string]any(settings)))
 		if !ok || asked[name] || p.Open == nil {
 			return ""

@@ -31,7 +31,8 @@ func TestStrangersOnlyRead(t *testing.T) {
 	}
 	// refused runs a command whose action does nothing, and reports whether it came that far.
 	refused := func(line string) bool {
-		a := &app{Terminal: &terminal.Terminal{In: strings.NewReader(""), Out: io.Discard, Err: io.Discard}, catalog: catalog}
+		a := newApp(&terminal.Terminal{In: strings.NewReader(""), Out: io.Discard, Err: io.Discard}, nil, Release{})
+		a.Catalog = catalog
 		commands, ran := a.commands(), false
 		everyCommand(commands, "", func(_ string, c *cli.Command) {
 			c.Action = func(*cli.Context) error { ran = true; return nil }
@@ -44,7 +45,7 @@ func TestStrangersOnlyRead(t *testing.T) {
 		return !ran
 	}
 	var known []string
-	everyCommand((&app{catalog: catalog}).commands(), "", func(name string, c *cli.Command) {
+	everyCommand(commandsOf(catalog), "", func(name string, c *cli.Command) {
 		known = append(known, name)
 		lines := []string{name}
 		for _, f := range c.Flags {
@@ -62,6 +63,13 @@ func TestStrangersOnlyRead(t *testing.T) {
 	if len(known) < 30 {
 		t.Errorf("there are %d commands: %v", len(known), known)
 	}
+}
+
+// commandsOf are the commands of the ready-made binary.
+func commandsOf(catalog *reconcile.Catalog) []*cli.Command {
+	a := newApp(new(terminal.Terminal), nil, Release{})
+	a.Catalog = catalog
+	return a.commands()
 }
 
 // everyCommand calls with each command that has no commands below it.
@@ -82,7 +90,7 @@ func TestFlagsNameOneValue(t *testing.T) {
 		t.Fatal(err)
 	}
 	quoted := regexp.MustCompile("`([^`]*)`")
-	everyCommand((&app{catalog: catalog}).commands(), "", func(name string, c *cli.Command) {
+	everyCommand(commandsOf(catalog), "", func(name string, c *cli.Command) {
 		for _, f := range c.Flags {
 			doc, ok := f.(interface{ GetUsage() string })
 			if !ok {

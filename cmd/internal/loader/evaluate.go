@@ -1,4 +1,4 @@
-package cmd
+package loader
 
 import (
 	"cmp"
@@ -19,10 +19,10 @@ import (
 
 var errNoSecondEvaluation = errors.New("the program cannot be evaluated a second time")
 
-// evaluate runs this process's own program twice, with differently spelt tokens, the second time in a process of its own
+// Evaluate runs this process's own program twice, with differently spelt tokens, the second time in a process of its own
 // whose output is discarded, and compares.
-func (a *app) evaluate(ctx context.Context, q stackprogram.Question) (*engine.Graph, error) {
-	a.EndFirstLine() // the program may print
+func (l *Loader) Evaluate(ctx context.Context, q stackprogram.Question) (*engine.Graph, error) {
+	l.EndFirstLine() // the program may print
 	self, err := os.Executable()
 	if err != nil {
 		return nil, err
@@ -32,7 +32,7 @@ func (a *app) evaluate(ctx context.Context, q stackprogram.Question) (*engine.Gr
 	if other.ended {
 		return nil, other.err
 	}
-	first, err := a.program.diverted(q, a.AsJSON)
+	first, err := diverted(l.Program, q, l.AsJSON)
 	if err != nil {
 		return nil, err
 	}
@@ -47,7 +47,7 @@ func (a *app) evaluate(ctx context.Context, q stackprogram.Question) (*engine.Gr
 
 // diverted runs the program once. With divert, what it prints goes to standard error, so that standard output stays the
 // command's own.
-func (p *program) diverted(q stackprogram.Question, divert bool) (*engine.Graph, error) {
+func diverted(p *stackprogram.Program, q stackprogram.Question, divert bool) (*engine.Graph, error) {
 	if divert {
 		out := os.Stdout
 		os.Stdout = os.Stderr
@@ -94,61 +94,61 @@ func graphOf(answer *stackprogram.Answer) (*engine.Graph, error) {
 	return nil, bad
 }
 
-// commandError says that a Go program must be the command, and why; "" where that is as it should be.
-type commandError struct{ why string }
+// CommandError says that a Go program must be the command, and why; "" where that is as it should be.
+type CommandError struct{ why string }
 
-func (e *commandError) Error() string { return cmp.Or(e.why, "the program is the command") }
+func (e *CommandError) Error() string { return cmp.Or(e.why, "the program is the command") }
 
 // declared builds a Go program for its graph, and evaluates it. One that must be the command is a [*commandError].
-func (a *app) declared(ctx context.Context, q stackprogram.Question) (*engine.Graph, error) {
-	binary, err := a.buildLight(ctx, q.Dir)
+func (l *Loader) declared(ctx context.Context, q stackprogram.Question) (*engine.Graph, error) {
+	binary, err := l.BuildLight(ctx, q.Dir)
 	if err != nil {
 		return nil, err
 	}
 	if binary == "" {
-		return nil, &commandError{}
+		return nil, &CommandError{}
 	}
 	out, errs := os.Stdout, os.Stderr
-	if a.AsJSON {
+	if l.AsJSON {
 		out = errs
 	}
-	return a.inChildren(ctx, binary, q, out, errs)
+	return l.InChildren(ctx, binary, q, out, errs)
 }
 
-// stackName is the name of the stack that a Go program declares; the program is not evaluated.
-func (a *app) stackName(ctx context.Context, src *source) (string, error) {
-	binary, err := a.buildLight(ctx, src.dir)
+// StackName is the name of the stack that a Go program declares; the program is not evaluated.
+func (l *Loader) StackName(ctx context.Context, src *Source) (string, error) {
+	binary, err := l.BuildLight(ctx, src.Dir)
 	if err != nil {
 		return "", err
 	}
 	if binary == "" {
-		return "", &commandError{}
+		return "", &CommandError{}
 	}
-	answer, _, err := stackprogram.Ask(ctx, exec.Command(binary), stackprogram.Question{Dir: src.dir, NameOnly: true})
+	answer, _, err := stackprogram.Ask(ctx, exec.Command(binary), stackprogram.Question{Dir: src.Dir, NameOnly: true})
 	if err != nil {
 		return "", err
 	}
 	return answer.Stack, nil
 }
 
-// inChildren evaluates a program twice, in children with differently spelt references, and compares. The first one stays
+// InChildren evaluates a program twice, in children with differently spelt references, and compares. The first one stays
 // when the program has functions, and runs them. What that one prints goes to out, and what it says of errors to errs, or
 // into the error when that is nil.
-func (a *app) inChildren(ctx context.Context, binary string, q stackprogram.Question, out, errs io.Writer) (*engine.Graph, error) {
+func (l *Loader) InChildren(ctx context.Context, binary string, q stackprogram.Question, out, errs io.Writer) (*engine.Graph, error) {
 	second := secondEvaluation(ctx, binary, q)
 	cmd := exec.Command(binary)
 	cmd.Stdout, cmd.Stderr = out, errs
 	q.Pipes = true
 	answer, child, err := stackprogram.Ask(ctx, cmd, q)
-	a.running.Lock()
-	a.children = append(slices.DeleteFunc(a.children, func(c *stackprogram.Child) bool { return !c.Runs() }), child)
-	a.running.Unlock()
+	l.running.Lock()
+	l.children = append(slices.DeleteFunc(l.children, func(c *stackprogram.Child) bool { return !c.Runs() }), child)
+	l.running.Unlock()
 	other := <-second
 	if err != nil {
 		return nil, err
 	}
-	if why, must := a.mustBeCommand(answer, child); must {
-		return nil, errors.Join(&commandError{why}, child.Close())
+	if why, must := l.mustBeCommand(answer, child); must {
+		return nil, errors.Join(&CommandError{why}, child.Close())
 	}
 	g, err := graphOf(answer)
 	switch {
@@ -166,7 +166,7 @@ func (a *app) inChildren(ctx context.Context, binary string, q stackprogram.Ques
 
 // mustBeCommand reports whether this process cannot do what a program declares, and why when that is not the program's own
 // kinds.
-func (a *app) mustBeCommand(answer *stackprogram.Answer, child *stackprogram.Child) (why string, must bool) {
+func (l *Loader) mustBeCommand(answer *stackprogram.Answer, child *stackprogram.Child) (why string, must bool) {
 	if answer.Protocol != stackprogram.Protocol {
 		return "the program is of another release of athanor", true
 	}
@@ -174,7 +174,7 @@ func (a *app) mustBeCommand(answer *stackprogram.Answer, child *stackprogram.Chi
 		return "", true
 	}
 	for _, kind := range slices.Sorted(maps.Keys(answer.Schemas)) {
-		k, known := a.catalog.Kind(kind)
+		k, known := l.Catalog.Kind(kind)
 		if !known {
 			return "", true // the program itself says so, or knows it
 		}
@@ -186,14 +186,14 @@ func (a *app) mustBeCommand(answer *stackprogram.Answer, child *stackprogram.Chi
 	return "", false
 }
 
-// endChildren ends the programs whose functions are called. Those of a process that has ended end by themselves.
-func (a *app) endChildren() error {
-	a.running.Lock()
-	defer a.running.Unlock()
+// EndChildren ends the programs whose functions are called. Those of a process that has ended end by themselves.
+func (l *Loader) EndChildren() error {
+	l.running.Lock()
+	defer l.running.Unlock()
 	var errs []error
-	for _, c := range a.children {
+	for _, c := range l.children {
 		errs = append(errs, c.Close())
 	}
-	a.children = nil
+	l.children = nil
 	return errors.Join(errs...)
 }

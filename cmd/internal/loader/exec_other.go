@@ -1,6 +1,6 @@
 //go:build !unix
 
-package cmd
+package loader
 
 import (
 	"errors"
@@ -10,8 +10,8 @@ import (
 	"github.com/athanor-dev/athanor/cmd/cli"
 )
 
-// replaceProcess runs the program and takes over its exit code.
-func replaceProcess(binary string, args, env []string) error {
+// ReplaceProcess runs the program and takes over its exit code.
+func ReplaceProcess(binary string, args, env []string) error {
 	cmd := exec.Command(binary, args...)
 	cmd.Env, cmd.Stdin, cmd.Stdout, cmd.Stderr = env, os.Stdin, os.Stdout, os.Stderr
 	err := cmd.Run()

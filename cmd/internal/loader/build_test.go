@@ -1,6 +1,6 @@
 //go:build unix
 
-package cmd
+package loader
 
 import (
 	"context"
@@ -37,11 +37,11 @@ func goStack(t *testing.T) (dir string, write func(name, text string)) {
 // TestProgramIsLinkedOnce: a program is linked when anything changed that it is made of, and at no other time.
 func TestProgramIsLinkedOnce(t *testing.T) {
 	dir, write := goStack(t)
-	a := &app{Terminal: &terminal.Terminal{Err: io.Discard}}
+	a := New(&terminal.Terminal{Err: io.Discard}, nil)
 	var before os.FileInfo
 	build := func(what, want string, linked bool) {
 		t.Helper()
-		binary, err := a.build(t.Context(), dir)
+		binary, err := a.Build(t.Context(), dir)
 		if err != nil {
 			t.Fatalf("%s: %v", what, err)
 		}
@@ -75,7 +75,7 @@ func TestProgramIsLinkedOnce(t *testing.T) {
 	write("text.go", "package main\n\nconst text = \"one\"\n")
 	build("a source, back again", "one special", true)
 	write("text.go", "package main\n\nconst text =\n")
-	if _, err := a.build(t.Context(), dir); err == nil {
+	if _, err := a.Build(t.Context(), dir); err == nil {
 		t.Error("a broken program builds")
 	}
 	write("text.go", "package main\n\nconst text = \"one\"\n")
@@ -85,8 +85,8 @@ func TestProgramIsLinkedOnce(t *testing.T) {
 // TestCutBuild: what a build that was cut has left is never taken for the program, and goes after a day.
 func TestCutBuild(t *testing.T) {
 	dir, write := goStack(t)
-	a := &app{Terminal: &terminal.Terminal{Err: io.Discard}}
-	binary, err := a.build(t.Context(), dir)
+	a := New(&terminal.Terminal{Err: io.Discard}, nil)
+	binary, err := a.Build(t.Context(), dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -110,7 +110,7 @@ func TestCutBuild(t *testing.T) {
 	ctx, cut = context.WithCancel(ctx)
 	ended := make(chan error, 1)
 	go func() {
-		_, err := a.build(ctx, dir)
+		_, err := a.Build(ctx, dir)
 		ended <- err
 	}()
 	if _, err := os.ReadFile(started); err != nil { // a pipe
@@ -134,7 +134,7 @@ func TestCutBuild(t *testing.T) {
 		}
 	}
 	write("text.go", "package main\n\nconst text = \"two\"\n")
-	if binary, err = a.build(t.Context(), dir); err != nil {
+	if binary, err = a.Build(t.Context(), dir); err != nil {
 		t.Fatal(err)
 	}
 	if said, err := exec.Command(binary).CombinedOutput(); err != nil || string(said) != "two plain\n" {

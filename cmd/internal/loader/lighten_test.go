@@ -1,4 +1,4 @@
-package cmd
+package loader
 
 import (
 	"os"
@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/athanor-dev/athanor"
+	"github.com/athanor-dev/athanor/cmd/internal/terminal"
 	"github.com/athanor-dev/athanor/cmd/stackprogram"
 	"github.com/athanor-dev/athanor/providers"
 	"github.com/athanor-dev/athanor/providers/local"
@@ -70,7 +71,8 @@ func TestMustBeCommand(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	a := &app{catalog: catalog}
+	a := New(new(terminal.Terminal), nil)
+	a.Catalog = catalog
 	declare := func(s *athanor.Stack) error {
 		local.NewFile(s, "page", local.FileProps{Path: "page.txt"})
 		return nil

@@ -1,4 +1,4 @@
-package cmd
+package loader
 
 import (
 	"context"
@@ -22,53 +22,53 @@ import (
 	"github.com/athanor-dev/athanor/cmd/stackprogram"
 )
 
-// delegate builds a Go stack and lets it do the whole command: the program is the command. Its exit code is ours.
+// Delegate builds a Go stack and lets it do the whole command: the program is the command. Its exit code is ours.
 // The first names arguments are handed on; the target is the program itself.
-func (a *app) delegate(c *cli.Context, src *source, names int) error {
-	binary, err := a.build(c.Context, src.dir)
+func (l *Loader) Delegate(c *cli.Context, src *Source, names int) error {
+	binary, err := l.Build(c.Context, src.Dir)
 	if err != nil {
 		return err
 	}
-	return a.become(c, binary, src, names)
+	return l.Become(c, binary, src, names)
 }
 
-// orDelegate lets a program that must be the command do the whole command. Any other error stays.
-func (a *app) orDelegate(c *cli.Context, src *source, names int, err error) error {
-	must, ok := errors.AsType[*commandError](err)
+// OrDelegate lets a program that must be the command do the whole command. Any other error stays.
+func (l *Loader) OrDelegate(c *cli.Context, src *Source, names int, err error) error {
+	must, ok := errors.AsType[*CommandError](err)
 	if !ok {
 		return err
 	}
 	if must.why != "" {
-		fmt.Fprintf(a.Err, "note: %s: it is run as the command\n", must.why)
+		fmt.Fprintf(l.Err, "note: %s: it is run as the command\n", must.why)
 	}
-	return a.delegate(c, src, names)
+	return l.Delegate(c, src, names)
 }
 
-// become lets a program that was built do the whole command. Variables come before those of this process.
-func (a *app) become(c *cli.Context, binary string, src *source, names int, variables ...string) error {
+// Become lets a program that was built do the whole command. Variables come before those of this process.
+func (l *Loader) Become(c *cli.Context, binary string, src *Source, names int, variables ...string) error {
 	args := []string{c.Command.Name}
 	if below := strings.Fields(c.Command.HelpName); len(below) > 2 {
 		args = below[1:] // a command below another
 	}
 	args = append(append(args, forwarded(c)...), "--")
 	switch {
-	case src.planFile != "":
-		args = append(args, src.planFile)
+	case src.PlanFile != "":
+		args = append(args, src.PlanFile)
 	case c.NArg() > names:
 		args = append(args, c.Args().Slice()[:names]...)
 	default:
 		args = append(args, c.Args().Slice()...)
 	}
-	env := append(append(os.Environ(), variables...), stackprogram.DirVariable+"="+src.dir)
+	env := append(append(os.Environ(), variables...), stackprogram.DirVariable+"="+src.Dir)
 	if c.IsSet("store") {
-		env = append(without(env, cli.StoreVariable), cli.StoreVariable+"="+c.String("store"))
+		env = append(Without(env, cli.StoreVariable), cli.StoreVariable+"="+c.String("store"))
 	}
-	a.EndFirstLine()
-	return replaceProcess(binary, args, env)
+	l.EndFirstLine()
+	return ReplaceProcess(binary, args, env)
 }
 
-// without takes a variable out of an environment: of two with one name the first one counts.
-func without(env []string, name string) []string {
+// Without takes a variable out of an environment: of two with one name the first one counts.
+func Without(env []string, name string) []string {
 	return slices.DeleteFunc(env, func(entry string) bool { return strings.HasPrefix(entry, name+"=") })
 }
 
@@ -92,29 +92,29 @@ func forwarded(c *cli.Context) []string {
 	return args
 }
 
-// build compiles a stack program as the command into the project's cache, and links it only if anything changed that it is
+// Build compiles a stack program as the command into the project's cache, and links it only if anything changed that it is
 // made of.
-func (a *app) build(ctx context.Context, dir string) (string, error) {
-	out, err := a.inCache(dir, "")
+func (l *Loader) Build(ctx context.Context, dir string) (string, error) {
+	out, err := l.inCache(dir, "")
 	if err != nil {
 		return "", err
 	}
-	defer a.building(dir)()
+	defer l.building(dir)()
 	return out, asset.InPlace(out, func(aside string) error { return compile(ctx, dir, aside) })
 }
 
-// buildLight compiles a stack program without the command: with package stackprogram in the place of this one, by an overlay
+// BuildLight compiles a stack program without the command: with package stackprogram in the place of this one, by an overlay
 // of its sources. It gives "" for a program that uses more of the command, or does not build.
-func (a *app) buildLight(ctx context.Context, dir string) (string, error) {
+func (l *Loader) BuildLight(ctx context.Context, dir string) (string, error) {
 	sources, ok := lightened(dir)
 	if !ok || !stackprogram.HasPipes || strings.Contains(os.Getenv("GOFLAGS"), "-overlay") {
 		return "", nil
 	}
-	out, err := a.inCache(dir, "-light")
+	out, err := l.inCache(dir, "-light")
 	if err != nil {
 		return "", err
 	}
-	defer a.building(dir)()
+	defer l.building(dir)()
 	built := asset.InPlace(out, func(aside string) error {
 		overlay := map[string]string{}
 		for path, text := range sources {
@@ -144,22 +144,22 @@ func (a *app) buildLight(ctx context.Context, dir string) (string, error) {
 
 // building shows that a program is compiled, until what it returns is called. In a dev session, where a run may be drawn meanwhile, it is a
 // line once that takes long.
-func (a *app) building(dir string) (stop func()) {
-	if a.inDev {
-		timer := time.AfterFunc(time.Second, func() { fmt.Fprintf(a.Err, "building %s\n", dir) })
+func (l *Loader) building(dir string) (stop func()) {
+	if l.InDev {
+		timer := time.AfterFunc(time.Second, func() { fmt.Fprintf(l.Err, "building %s\n", dir) })
 		return func() { timer.Stop() }
 	}
-	return render.NewBuilding(a.Screen(a.Err), dir).Close
+	return render.NewBuilding(l.Screen(l.Err), dir).Close
 }
 
 // inCache is the place of a program in the project's cache.
-func (a *app) inCache(dir, what string) (string, error) {
+func (l *Loader) inCache(dir, what string) (string, error) {
 	sum := sha256.Sum256([]byte(dir))
 	folder := filepath.Join(project.Root(dir), ".athanor")
 	if err := os.MkdirAll(folder, 0o700); err != nil {
 		return "", err
 	}
-	return filepath.Join(folder, "cache", "programs", hex.EncodeToString(sum[:8])+what), ignore(folder)
+	return filepath.Join(folder, "cache", "programs", hex.EncodeToString(sum[:8])+what), Ignore(folder)
 }
 
 // compile compiles a stack program. Without tables for debuggers linking takes two thirds of the time; traces of a panic
@@ -180,8 +180,8 @@ func compile(ctx context.Context, dir, out string, more ...string) error {
 	return nil
 }
 
-// ignore keeps a project's .athanor folder out of version control.
-func ignore(folder string) error {
+// Ignore keeps a project's .athanor folder out of version control.
+func Ignore(folder string) error {
 	file := filepath.Join(folder, ".gitignore")
 	if _, err := os.Stat(file); err == nil {
 		return nil

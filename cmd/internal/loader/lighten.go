@@ -1,4 +1,4 @@
-package cmd
+package loader
 
 import (
 	"go/ast"
@@ -12,14 +12,15 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/athanor-dev/athanor/cmd/internal/gomodule"
 	"github.com/athanor-dev/athanor/cmd/stackprogram"
 )
 
-// light are the names of this package that package stackprogram has too.
+// light are the names of package cmd that package stackprogram has too.
 var light = []string{"Main", "Option", "Stack"}
 
-// lightened are the sources of a program that import this package, by their paths, with package stackprogram in its place:
-// their lines stay where they are. It reports false for a program that needs this package, or does not import it.
+// lightened are the sources of a program that import package cmd, by their paths, with package stackprogram in its place:
+// their lines stay where they are. It reports false for a program that needs that package, or does not import it.
 func lightened(dir string) (map[string][]byte, bool) {
 	sources := map[string][]byte{}
 	for _, file := range goFiles(dir) {
@@ -44,23 +45,23 @@ func goFiles(dir string) []string {
 	return slices.DeleteFunc(paths, func(file string) bool { return strings.HasSuffix(file, "_test.go") })
 }
 
-// usesKinds reports whether the program of a folder uses Kinds of this package, by this package's own name or another.
-func usesKinds(dir string) bool {
+// UsesKinds reports whether the program of a folder uses Kinds of package cmd, by that name or another.
+func UsesKinds(dir string) bool {
 	for _, path := range goFiles(dir) {
 		file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution)
 		if err != nil {
 			continue // the compiler says it when the program is built
 		}
-		if spec, alias := thisPackage(file); spec != nil && slices.Contains(usedOf(file, alias), "Kinds") {
+		if spec, alias := commandPackage(file); spec != nil && slices.Contains(usedOf(file, alias), "Kinds") {
 			return true
 		}
 	}
 	return false
 }
 
-// thisPackage is how a file imports this package, nil where it does not, and its name there.
-func thisPackage(file *ast.File) (*ast.ImportSpec, string) {
-	ours := reflect.TypeFor[Option]().PkgPath()
+// commandPackage is how a file imports package cmd, nil where it does not, and its name there.
+func commandPackage(file *ast.File) (*ast.ImportSpec, string) {
+	ours := gomodule.ModulePath() + "/cmd"
 	at := slices.IndexFunc(file.Imports, func(i *ast.ImportSpec) bool { return i.Path.Value == strconv.Quote(ours) })
 	if at < 0 {
 		return nil, ""
@@ -72,14 +73,14 @@ func thisPackage(file *ast.File) (*ast.ImportSpec, string) {
 	return spec, path.Base(ours)
 }
 
-// lightenedFile is a source with the import replaced. Uses: it imports this package; it is not ok if it needs more of it.
+// lightenedFile is a source with the import replaced. Uses: it imports package cmd; it is not ok if it needs more of it.
 func lightenedFile(name string, text []byte) (with []byte, uses, ok bool) {
 	files := token.NewFileSet()
 	file, err := parser.ParseFile(files, name, text, parser.SkipObjectResolution)
 	if err != nil {
 		return nil, false, false
 	}
-	spec, alias := thisPackage(file)
+	spec, alias := commandPackage(file)
 	if spec == nil {
 		return nil, false, true
 	}
@@ -91,7 +92,7 @@ func lightenedFile(name string, text []byte) (with []byte, uses, ok bool) {
 	return slices.Concat(text[:from], []byte(instead), text[to:]), true, true
 }
 
-// usesOnly reports whether a file uses of this package only what is light. A variable of its name counts as the package.
+// usesOnly reports whether a file uses of package cmd only what is light. A variable of its name counts as the package.
 func usesOnly(file *ast.File, alias string) bool {
 	return alias != "." && alias != "_" && !slices.ContainsFunc(usedOf(file, alias), func(name string) bool { return !slices.Contains(light, name) })
 }

@@ -1,4 +1,4 @@
-package cmd
+package loader
 
 import (
 	"cmp"
@@ -15,7 +15,6 @@ import (
 	"github.com/athanor-dev/athanor/cmd/internal/grants"
 	"github.com/athanor-dev/athanor/cmd/internal/project"
 	"github.com/athanor-dev/athanor/cmd/internal/terminal"
-	"github.com/athanor-dev/athanor/cmd/internal/yamlstack"
 	"github.com/athanor-dev/athanor/cmd/render"
 	"github.com/athanor-dev/athanor/engine"
 	"github.com/athanor-dev/athanor/providers/terraform"
@@ -25,34 +24,34 @@ import (
 	"github.com/athanor-dev/athanor/reconcile/tree"
 )
 
-// allowVariable holds permissions, as --allow does.
-const allowVariable = "ATHANOR_ALLOW"
+// AllowVariable holds permissions, as --allow does.
+const AllowVariable = "ATHANOR_ALLOW"
 
-// granting is what the user has allowed a stack that is data. A program has none: it can do what its user can.
-type granting struct {
-	user    grants.User
-	allowed []grants.Permission
+// Granting is what the user has allowed a stack that is data. A program has none: it can do what its user can.
+type Granting struct {
+	User    grants.User
+	Allowed []grants.Permission
 	// project is the folder by which the user's file lists the stack.
 	project, file string
 	// folder is where the project's own files are kept, with links resolved; leads are the links in its place or in it
 	// that lead out of the project.
 	folder string
-	leads  []grants.Ask
-	// asks: the command may ask on a terminal.
-	asks bool
+	Leads  []grants.Ask
+	// Asks: the command may ask on a terminal.
+	Asks bool
 }
 
-// granting reads what the user has allowed for the stack in a directory.
-func (a *app) granting(c *cli.Context, dir, store string) (*granting, error) {
+// Granting reads what the user has allowed for the stack in a directory.
+func (l *Loader) Granting(c *cli.Context, dir, store string) (*Granting, error) {
 	real, err := localfile.Real(dir)
 	if err != nil {
 		return nil, err
 	}
-	g := &granting{project: project.BoundsRoot(real), asks: c.Command.Name != project.DevName}
+	g := &Granting{project: project.BoundsRoot(real), Asks: c.Command.Name != project.DevName}
 	if g.file, err = grants.FilePath(); err != nil {
 		return nil, err
 	}
-	given, err := grants.Parse(slices.Concat(c.StringSlice("allow"), grants.SplitList(os.Getenv(allowVariable)))...)
+	given, err := grants.Parse(slices.Concat(c.StringSlice("allow"), grants.SplitList(os.Getenv(AllowVariable)))...)
 	if err != nil {
 		return nil, err
 	}
@@ -60,10 +59,10 @@ func (a *app) granting(c *cli.Context, dir, store string) (*granting, error) {
 	if err != nil {
 		return nil, err
 	}
-	g.allowed = append(given, kept...)
-	g.user = grants.User{
+	g.Allowed = append(given, kept...)
+	g.User = grants.User{
 		Bounds:   localfile.Bounds{Root: g.project},
-		Settings: ownSettings(), Files: a.filesOf,
+		Settings: ownSettings(), Files: l.filesOf,
 		Configs: func(prop tree.Path, path string) []string {
 			if steps := prop.Steps(); steps[len(steps)-1].Key != "bundle" {
 				return nil
@@ -77,7 +76,7 @@ func (a *app) granting(c *cli.Context, dir, store string) (*granting, error) {
 		return nil, err
 	}
 	g.bound()
-	g.user.Store = project.StoreName(dir, cmp.Or(store, "bolt:"+filepath.Join(project.Root(dir), ".athanor", "state.db")))
+	g.User.Store = project.StoreName(dir, cmp.Or(store, "bolt:"+filepath.Join(project.Root(dir), ".athanor", "state.db")))
 	return g, nil
 }
 
@@ -100,84 +99,84 @@ func ownSettings() map[string][]string {
 }
 
 // filesOf are the props of a kind that name files.
-func (a *app) filesOf(kind string) []tree.Path {
-	k, err := a.catalog.Find(kind)
+func (l *Loader) filesOf(kind string) []tree.Path {
+	k, err := l.Catalog.Find(kind)
 	if err != nil {
 		return nil
 	}
 	return k.Spec().Files
 }
 
-// within returns a context in which only what is allowed is opened.
-func (g *granting) within(ctx context.Context) context.Context {
+// Within returns a context in which only what is allowed is opened.
+func (g *Granting) Within(ctx context.Context) context.Context {
 	if g == nil {
 		return ctx
 	}
-	return localfile.With(ctx, g.user.Bounds)
+	return localfile.With(ctx, g.User.Bounds)
 }
 
-// permit returns when all that a stack asks for is allowed, or the user allows it now; else the error lists every
+// Permit returns when all that a stack asks for is allowed, or the user allows it now; else the error lists every
 // refusal.
-func (a *app) permit(ctx context.Context, d grants.Document) error {
-	if a.granted == nil {
+func (l *Loader) Permit(ctx context.Context, d grants.Document) error {
+	if l.Granted == nil {
 		return nil
 	}
-	return a.permitBy(ctx, a.granted, d)
+	return l.PermitBy(ctx, l.Granted, d)
 }
 
-// permitBy is permit by what a user has allowed.
-func (a *app) permitBy(ctx context.Context, g *granting, d grants.Document) error {
-	d.Outside = slices.Concat(d.Outside, g.leads)
-	missing := grants.Missing(grants.Asks(d, g.user), g.allowed)
+// PermitBy is permit by what a user has allowed.
+func (l *Loader) PermitBy(ctx context.Context, g *Granting, d grants.Document) error {
+	d.Outside = slices.Concat(d.Outside, g.Leads)
+	missing := grants.Missing(grants.Asks(d, g.User), g.Allowed)
 	if len(missing) == 0 {
 		return nil
 	}
-	if !g.asks || a.AsJSON || !terminal.IsTerminal(a.In) {
-		return refusal(missing)
+	if !g.Asks || l.AsJSON || !terminal.IsTerminal(l.In) {
+		return Refusal(missing)
 	}
-	fmt.Fprintln(a.Err, "The stack asks for what was never allowed:")
+	fmt.Fprintln(l.Err, "The stack asks for what was never allowed:")
 	for _, ask := range missing {
-		fmt.Fprintln(a.Err, "  "+ask.Sentence())
+		fmt.Fprintln(l.Err, "  "+ask.Sentence())
 	}
-	if err := a.Ask(ctx, "Allow this for "+g.project+", now and later?"); err != nil {
+	if err := l.Ask(ctx, "Allow this for "+g.project+", now and later?"); err != nil {
 		return err
 	}
-	return g.remember(missing)
+	return g.Remember(missing)
 }
 
-// remember adds permissions to the user's file, and to what holds now.
-func (g *granting) remember(asks []grants.Ask) error {
+// Remember adds permissions to the user's file, and to what holds now.
+func (g *Granting) Remember(asks []grants.Ask) error {
 	if len(asks) == 0 {
 		return nil
 	}
 	if err := grants.Remember(g.file, g.project, asks); err != nil {
 		return err
 	}
-	g.hold(asks)
+	g.Hold(asks)
 	return nil
 }
 
-// hold lets permissions hold for this command.
-func (g *granting) hold(asks []grants.Ask) {
+// Hold lets permissions hold for this command.
+func (g *Granting) Hold(asks []grants.Ask) {
 	for _, ask := range asks {
 		text := ask.Value + "@" + ask.Place
-		g.allowed = append(g.allowed, grants.Permission{Kind: ask.Kind, Text: text, Placed: true})
+		g.Allowed = append(g.Allowed, grants.Permission{Kind: ask.Kind, Text: text, Placed: true})
 	}
 	g.bound()
 }
 
 // bound sets the bounds for files: what is allowed, and the project's own folder with its cache, which lies elsewhere
 // when the project's root is the user's home.
-func (g *granting) bound() {
-	g.user.Bounds.Allowed = grants.AllowedPaths(g.allowed)
-	if !slices.ContainsFunc(g.leads, func(ask grants.Ask) bool { return ask.Place == project.OwnFolder }) {
-		g.user.Bounds.Allowed = append(g.user.Bounds.Allowed, g.folder)
+func (g *Granting) bound() {
+	g.User.Bounds.Allowed = grants.AllowedPaths(g.Allowed)
+	if !slices.ContainsFunc(g.Leads, func(ask grants.Ask) bool { return ask.Place == project.OwnFolder }) {
+		g.User.Bounds.Allowed = append(g.User.Bounds.Allowed, g.folder)
 	}
 }
 
 // own finds the project's own folder. It may lie in the checkout, and what is in it may be a link that leads elsewhere:
 // to the state of another project.
-func (g *granting) own(root string) (err error) {
+func (g *Granting) own(root string) (err error) {
 	folder := filepath.Join(root, project.OwnFolder)
 	if root, err = localfile.Real(root); err != nil {
 		return err
@@ -185,11 +184,11 @@ func (g *granting) own(root string) (err error) {
 	lead := func(path, place string) (string, error) {
 		real, err := localfile.Real(path)
 		if err == nil && !localfile.Within(root, real) {
-			g.leads = append(g.leads, grants.Ask{Kind: grants.Path, Value: real, Place: place})
+			g.Leads = append(g.Leads, grants.Ask{Kind: grants.Path, Value: real, Place: place})
 		}
 		return real, err
 	}
-	if g.folder, err = lead(folder, project.OwnFolder); err != nil || len(g.leads) > 0 {
+	if g.folder, err = lead(folder, project.OwnFolder); err != nil || len(g.Leads) > 0 {
 		return err
 	}
 	entries, err := os.ReadDir(g.folder)
@@ -207,8 +206,8 @@ func (g *granting) own(root string) (err error) {
 	return err
 }
 
-// refusal is the error about all that is asked for and not allowed.
-func refusal(missing []grants.Ask) error {
+// Refusal is the error about all that is asked for and not allowed.
+func Refusal(missing []grants.Ask) error {
 	e := &engine.RefusedError{}
 	for _, ask := range missing {
 		err := reconcile.WithHint(fmt.Errorf("%s; nobody has allowed it", ask.Sentence()),
@@ -218,46 +217,14 @@ func refusal(missing []grants.Ask) error {
 	return e
 }
 
-// documentOf is what is known of a stack that was read from YAML.
-func documentOf(s *yamlstack.Stack) grants.Document {
-	d := grants.Document{Graph: s.Declared, Refs: s.Stores}
-	for _, section := range s.Sections {
-		d.Sections = append(d.Sections, grants.Section(section))
-	}
-	for _, o := range s.Outside {
-		d.Outside = append(d.Outside, grants.Ask{Kind: grants.Path, Value: o.Path, Place: o.Place})
-	}
-	return d
-}
-
-// loadYAML reads a stack from YAML. What it asks for is allowed when it returns, also by files that it includes; while
-// files that lie outside are not allowed, nothing of them is read.
-func (a *app) loadYAML(ctx context.Context, in yamlstack.Input) (*yamlstack.Stack, error) {
-	in.Permit = func(s yamlstack.Section) error {
-		return a.permit(ctx, grants.Document{Sections: []grants.Section{grants.Section(s)}})
-	}
-	for {
-		s, err := yamlstack.Load(a.granted.within(ctx), a.catalog, in)
-		if err != nil && !s.Unread() || a.granted == nil {
-			return s, err
-		}
-		if err := a.permit(ctx, documentOf(s)); err != nil || !s.Unread() {
-			if err != nil {
-				s.Graph = nil
-			}
-			return s, err
-		}
-	}
-}
-
-// guarded opens a provider with settings that are the user's own or allowed, wherever they come from: those of a
+// Guarded opens a provider with settings that are the user's own or allowed, wherever they come from: those of a
 // resource that the stack no longer declares stand in its state.
-func (a *app) guarded(p reconcile.Provider) func(context.Context, any) (reconcile.Cloud, error) {
+func (l *Loader) Guarded(p reconcile.Provider) func(context.Context, any) (reconcile.Cloud, error) {
 	return func(ctx context.Context, settings any) (reconcile.Cloud, error) {
-		if a.granted != nil && settings != nil {
+		if l.Granted != nil && settings != nil {
 			values, err := props.Encode(settings)
 			if err == nil {
-				err = a.granted.settled(p.Name, values)
+				err = l.Granted.settled(p.Name, values)
 			}
 			if err != nil {
 				return nil, err
@@ -268,15 +235,27 @@ func (a *app) guarded(p reconcile.Provider) func(context.Context, any) (reconcil
 }
 
 // settled returns when all that settings of a provider ask for is the user's own or allowed somewhere.
-func (g *granting) settled(provider string, values map[string]any) error {
+func (g *Granting) settled(provider string, values map[string]any) error {
 	if g == nil {
 		return nil
 	}
-	for _, ask := range g.user.Settled(provider, values) {
-		if ask.Place = provider + "." + ask.Place; !grants.SomewhereAllowed(ask, g.allowed) {
+	for _, ask := range g.User.Settled(provider, values) {
+		if ask.Place = provider + "." + ask.Place; !grants.SomewhereAllowed(ask, g.Allowed) {
 			return reconcile.WithHint(fmt.Errorf("%s; nobody has allowed it", ask.Sentence()),
 				"it stands in the stack's state; if you trust it: --allow %s", render.ShellWord(string(ask.Kind)+"="+ask.Value))
 		}
 	}
+	return nil
+}
+
+// Confine holds a stack that is data to what its user has allowed.
+func (l *Loader) Confine(c *cli.Context, src *Source, store string) (err error) {
+	if src.Self || src.GoMain || l.Program != nil {
+		return nil
+	}
+	if l.Granted, err = l.Granting(c, src.Dir, store); err != nil {
+		return err
+	}
+	c.Context = l.Granted.Within(c.Context)
 	return nil
 }
