@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/athanor-dev/athanor/cmd/cli"
+	"github.com/athanor-dev/athanor/cmd/internal/session"
 	"github.com/athanor-dev/athanor/cmd/internal/yamlstack"
 	"github.com/athanor-dev/athanor/cmd/render"
 	"github.com/athanor-dev/athanor/engine"
@@ -48,30 +49,30 @@ func (a *app) acceptDrift(c *cli.Context) error {
 	case c.String("stack") != "":
 		return cli.Hint(errors.New("--accept needs the program, which --stack leaves out"), "athanor drift --accept "+render.ShellWord(address)+" TARGET")
 	}
-	s, err := a.openStage(c)
+	s, err := a.OpenStage(c)
 	if err != nil || s == nil {
 		return err
 	}
-	at := slices.IndexFunc(s.graph.Resources, func(r engine.Resource) bool { return r.Address == address })
+	at := slices.IndexFunc(s.Graph.Resources, func(r engine.Resource) bool { return r.Address == address })
 	if at < 0 {
 		return noAddress(s, address)
 	}
-	s.options.Target = []string{address}
-	p, err := s.engine.PlanDrift(c.Context, s.stage, s.graph, s.options)
+	s.Options.Target = []string{address}
+	p, err := s.Engine.PlanDrift(c.Context, s.Stage, s.Graph, s.Options)
 	if err != nil {
 		return err
 	}
 	if err := p.BlockedError(p.Uncompared()); err != nil {
 		return a.Refused(err)
 	}
-	source := s.graph.Resources[at].Source
+	source := s.Graph.Resources[at].Source
 	if deletedOutside(p, address) {
 		return cli.Hint(fmt.Errorf("%s was deleted outside athanor: there is no value to accept", address),
 			cmp.Or(a.Place(source), "the program")+" declares it: take the declaration out and deploy, or deploy to create it again")
 	}
 	accepted := acceptance{Type: "accept", Address: address, Source: a.Place(source), Changes: changedOutside(p, address)}
 	if len(accepted.Changes) > 0 {
-		if err := s.intoProgram(&accepted, source); err != nil {
+		if err := intoProgram(s, &accepted, source); err != nil {
 			return err
 		}
 	}
@@ -80,12 +81,12 @@ func (a *app) acceptDrift(c *cli.Context) error {
 }
 
 // noAddress is the error about an address that a program does not declare.
-func noAddress(s *session, address string) error {
-	names := make([]string, len(s.graph.Resources))
+func noAddress(s *session.Session, address string) error {
+	names := make([]string, len(s.Graph.Resources))
 	for i := range names {
-		names[i] = s.graph.Resources[i].Address
+		names[i] = s.Graph.Resources[i].Address
 	}
-	err := fmt.Errorf("stack %s declares no resource %s", s.stage.Stack, address)
+	err := fmt.Errorf("stack %s declares no resource %s", s.Stage.Stack, address)
 	if near, ok := props.Nearest(address, names); ok {
 		return cli.Hint(err, "did you mean "+near+"?")
 	}
@@ -130,14 +131,14 @@ func changedOutside(p *engine.Plan, address string) []acceptedProp {
 var yamlPlace = regexp.MustCompile(`^(.+\.ya?ml):\d+(:\d+)?$`)
 
 // intoProgram completes an acceptance with the change to the text of the program, where that is YAML.
-func (s *session) intoProgram(accepted *acceptance, source string) error {
+func intoProgram(s *session.Session, accepted *acceptance, source string) error {
 	found := yamlPlace.FindStringSubmatch(source)
 	if found == nil {
 		return nil
 	}
 	file := found[1]
 	if !filepath.IsAbs(file) {
-		file = filepath.Join(s.graph.Dir, file)
+		file = filepath.Join(s.Graph.Dir, file)
 	}
 	data, err := os.ReadFile(file)
 	if err != nil {
@@ -156,7 +157,7 @@ func (s *session) intoProgram(accepted *acceptance, source string) error {
 		}
 		text = next
 	}
-	accepted.Diff = diffOf(s.app.Place(file), string(data), text)
+	accepted.Diff = diffOf(s.Opener.Place(file), string(data), text)
 	return nil
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"github.com/athanor-dev/athanor/cmd/cli"
 	"github.com/athanor-dev/athanor/cmd/internal/project"
+	"github.com/athanor-dev/athanor/cmd/internal/session"
 	"github.com/athanor-dev/athanor/cmd/render"
 	"github.com/athanor-dev/athanor/engine"
 	"github.com/athanor-dev/athanor/engine/graph"
@@ -49,7 +50,7 @@ adopt --from 's3://states/net/terraform.tfstate?region=eu-north-1'
 adopt --from cdk:ShopStack --stage prod --out shop
 adopt --from shop.tfstate --go --out shop
 adopt --finish`,
-		Flags: project.StageFlags(append(cli.ApplyFlags(newStageFlag(),
+		Flags: project.StageFlags(append(cli.ApplyFlags(session.NewStageFlag(),
 			&cli.BoolFlag{Name: "scan", Usage: "list objects that are not in state"},
 			&cli.StringSliceFlag{Name: "kind", Usage: "with --scan: list objects of `KIND` too, although the stack has none; may be repeated"},
 			&cli.StringSliceFlag{Name: "write", Usage: "with --scan: print the YAML of `ID` (identity, name or glob); may be repeated"},
@@ -83,26 +84,26 @@ func (a *app) adopt(c *cli.Context) error {
 	case c.NArg() < 2:
 		return cli.Hint(errors.New("adopt: which address, and which object?"), "athanor adopt ADDRESS ID; `athanor adopt --scan` lists objects")
 	}
-	s, err := a.openProgram(c, 2)
+	s, err := a.OpenProgram(c, 2)
 	if err != nil || s == nil {
 		return err
 	}
-	s.question = "Adopt this into"
-	s.options.Take = &engine.Take{Address: c.Args().Get(0), Identity: c.Args().Get(1)}
-	p, err := s.plan(c.Context)
+	s.Question = "Adopt this into"
+	s.Options.Take = &engine.Take{Address: c.Args().Get(0), Identity: c.Args().Get(1)}
+	p, err := s.Plan(c.Context)
 	if c.Bool("dry-run") {
-		return s.show(c, p, err)
+		return s.Show(c, p, err)
 	}
-	return s.proceed(c, p, err)
+	return s.Proceed(c, p, err)
 }
 
 func (a *app) scan(c *cli.Context) error {
-	s, err := a.openProgram(c, 0)
+	s, err := a.OpenProgram(c, 0)
 	if err != nil || s == nil {
 		return err
 	}
 	wanted := c.StringSlice("write")
-	found, err := s.engine.Scan(c.Context, s.graph, engine.ScanOptions{Kinds: c.StringSlice("kind"), Describe: wanted})
+	found, err := s.Engine.Scan(c.Context, s.Graph, engine.ScanOptions{Kinds: c.StringSlice("kind"), Describe: wanted})
 	if err != nil {
 		return err
 	}
@@ -115,7 +116,7 @@ func (a *app) scan(c *cli.Context) error {
 	}
 	a.Style(a.Out).Things(a.Out, found.Things)
 	if len(found.Things) == 0 {
-		fmt.Fprintf(a.Err, "%s: no object was found that is not in state\n", s.stage)
+		fmt.Fprintf(a.Err, "%s: no object was found that is not in state\n", s.Stage)
 	}
 	for _, place := range found.Places {
 		fmt.Fprintln(a.Err, "looked in", place)
@@ -127,7 +128,7 @@ func (a *app) scan(c *cli.Context) error {
 }
 
 // writeThings prints the YAML of what was chosen.
-func (a *app) writeThings(s *session, found *engine.Scan, wanted []string) error {
+func (a *app) writeThings(s *session.Session, found *engine.Scan, wanted []string) error {
 	missing := slices.DeleteFunc(slices.Clone(wanted), func(id string) bool {
 		return slices.ContainsFunc(found.Things, func(t engine.Thing) bool {
 			return t.Props != nil && (t.Identity == id || t.Name == id || t.Address == id || graph.Match(id, t.Identity))
@@ -136,7 +137,7 @@ func (a *app) writeThings(s *session, found *engine.Scan, wanted []string) error
 	if len(missing) > 0 {
 		return cli.Hint(fmt.Errorf("--write %s: nothing was found that it matches", strings.Join(missing, ", ")), "`athanor adopt --scan` lists what is there; --kind looks for further kinds")
 	}
-	chosen, text, err := render.ThingsYAML(s.graph, found)
+	chosen, text, err := render.ThingsYAML(s.Graph, found)
 	switch {
 	case err != nil:
 		return err

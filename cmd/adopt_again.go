@@ -14,6 +14,7 @@ import (
 	"github.com/athanor-dev/athanor/adopt/from"
 	"github.com/athanor-dev/athanor/cmd/internal/files"
 	"github.com/athanor-dev/athanor/cmd/internal/project"
+	"github.com/athanor-dev/athanor/cmd/internal/session"
 	"github.com/athanor-dev/athanor/cmd/internal/yamlstack"
 	"github.com/athanor-dev/athanor/cmd/render"
 	"github.com/athanor-dev/athanor/engine"
@@ -59,22 +60,22 @@ func writeBaseline(folder string, stack from.Stack, base string) error {
 }
 
 // changedSince compares what a source declares with what it declared when its stack was written. What the stack has by now is left out.
-func (s *session) changedSince(ctx context.Context, folder string, l language, stack from.Stack, base string) ([]sourceChange, error) {
+func changedSince(ctx context.Context, s *session.Session, folder string, l language, stack from.Stack, base string) ([]sourceChange, error) {
 	text, err := stack.YAML(base)
 	if err != nil {
 		return nil, err
 	}
-	now, err := s.declaredBy(ctx, folder, "athanor.yaml", text)
+	now, err := declaredBy(ctx, s, folder, "athanor.yaml", text)
 	if err != nil {
 		return nil, err
 	}
-	was, err := s.declaredBy(ctx, folder, baselineFile, nil)
+	was, err := declaredBy(ctx, s, folder, baselineFile, nil)
 	if err != nil {
 		return nil, err
 	}
 	var have map[string]*engine.Resource // nil: a program, which is not run for this
 	if !l.isGo {
-		if have, err = s.declaredBy(ctx, folder, "athanor.yaml", nil); err != nil {
+		if have, err = declaredBy(ctx, s, folder, "athanor.yaml", nil); err != nil {
 			return nil, err
 		}
 	}
@@ -107,7 +108,7 @@ func (s *session) changedSince(ctx context.Context, folder string, l language, s
 			all = append(all, sourceChange{Change: "missing", Address: address, Kind: r.Kind, Was: orNil(r.Options.Adopt)})
 		}
 	}
-	changed, err := s.changedSecrets(ctx, stack.Secrets)
+	changed, err := changedSecrets(ctx, s, stack.Secrets)
 	if err != nil {
 		return nil, err
 	}
@@ -126,7 +127,7 @@ func orNil(text string) any {
 }
 
 // declaredBy are the resources of a stack's text, by address. Nil text is read from the file.
-func (s *session) declaredBy(ctx context.Context, folder, name string, text []byte) (map[string]*engine.Resource, error) {
+func declaredBy(ctx context.Context, s *session.Session, folder, name string, text []byte) (map[string]*engine.Resource, error) {
 	file := filepath.Join(folder, name)
 	if text == nil {
 		var err error
@@ -134,7 +135,7 @@ func (s *session) declaredBy(ctx context.Context, folder, name string, text []by
 			return nil, err
 		}
 	}
-	loaded, err := s.app.LoadYAML(ctx, yamlstack.Input{Path: file, Data: text, Dir: files.Absolute(folder), Stage: s.stage.Name})
+	loaded, err := s.Opener.LoadYAML(ctx, yamlstack.Input{Path: file, Data: text, Dir: files.Absolute(folder), Stage: s.Stage.Name})
 	if err != nil {
 		return nil, err
 	}
@@ -175,17 +176,17 @@ func differing(a, b map[string]any) []tree.Path {
 func withShownTokens(v any) any { return tree.MapText(v, token.Show) }
 
 // changedSecrets are the secrets of a source that are sealed with another value, or not at all.
-func (s *session) changedSecrets(ctx context.Context, secrets []from.Secret) ([]sourceChange, error) {
+func changedSecrets(ctx context.Context, s *session.Session, secrets []from.Secret) ([]sourceChange, error) {
 	if len(secrets) == 0 {
 		return nil, nil
 	}
-	sealed, err := project.KeyPlace(ctx, s.stage, s.dir).Secrets()
+	sealed, err := project.KeyPlace(ctx, s.Stage, s.Dir).Secrets()
 	if err != nil {
 		return nil, err
 	}
 	var all []sourceChange
 	for _, secret := range secrets {
-		if have, err := sealed.Get(s.engine.Key, secret.Name); err != nil || have != secret.Value {
+		if have, err := sealed.Get(s.Engine.Key, secret.Name); err != nil || have != secret.Value {
 			all = append(all, sourceChange{Change: "secret", Address: "secret." + secret.Name})
 		}
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/athanor-dev/athanor/cmd/internal/grants"
 	"github.com/athanor-dev/athanor/cmd/internal/loader"
 	"github.com/athanor-dev/athanor/cmd/internal/project"
+	"github.com/athanor-dev/athanor/cmd/internal/session"
 	"github.com/athanor-dev/athanor/cmd/internal/yamlstack"
 	"github.com/athanor-dev/athanor/cmd/render"
 	"github.com/athanor-dev/athanor/engine"
@@ -77,7 +78,7 @@ func (a *app) adoptDraft(c *cli.Context, source from.Drafter, read foreign.Sourc
 	}
 	only := choiceOf(c)
 	options := from.Options{
-		Name: s.stage.Stack, Stage: s.stage.Name, Chosen: only.takes(), Env: os.Getenv, Offer: func(source string) error { return a.offer(c, source) },
+		Name: s.Stage.Stack, Stage: s.Stage.Name, Chosen: only.takes(), Env: os.Getenv, Offer: func(source string) error { return a.offer(c, source) },
 	}
 	if _, err := os.Stat(filepath.Join(read.Dir, read.File)); err == nil {
 		options.State = path.Join(base, read.File)
@@ -109,7 +110,7 @@ func (a *app) adoptDraft(c *cli.Context, source from.Drafter, read foreign.Sourc
 	}
 	var observed map[string]from.Observed
 	if !c.Bool("no-observe") && len(draft.Resources()) > 0 {
-		if observed, err = s.observeDraft(c.Context, draft, base); err != nil {
+		if observed, err = observeDraft(c.Context, s, draft, base); err != nil {
 			return cli.Hint(fmt.Errorf("the objects are not read: %w", err), "--no-observe writes what "+source.Kind()+" last knew, and reads nothing")
 		}
 	}
@@ -122,12 +123,12 @@ func (a *app) adoptDraft(c *cli.Context, source from.Drafter, read foreign.Sourc
 		return err
 	}
 	report := adoptedStack{
-		Source: source.Kind(), File: read.Shown, Stack: stack.Name, Stage: s.stage.Name, Counts: countsOf(stack), Resources: stack.Resources,
+		Source: source.Kind(), File: read.Shown, Stack: stack.Name, Stage: s.Stage.Name, Counts: countsOf(stack), Resources: stack.Resources,
 		Objects: orEmpty(stack.Entries), Secrets: orEmpty(stack.Secrets), Drift: orEmpty(stack.Drifts), Observed: observed != nil,
 		Notes: orEmpty(stack.Notes), LetGo: orEmpty(stack.LetGo), Program: stack.Program,
 	}
 	if again {
-		if report.Changes, err = s.changedSince(c.Context, out, l, stack, base); err != nil {
+		if report.Changes, err = changedSince(c.Context, s, out, l, stack, base); err != nil {
 			return err
 		}
 		if a.AsJSON {
@@ -150,7 +151,7 @@ func (a *app) adoptDraft(c *cli.Context, source from.Drafter, read foreign.Sourc
 	case a.AsJSON:
 		report.YAML = string(text)
 	}
-	if err := s.sealAll(c.Context, stack.Secrets); err != nil {
+	if err := sealAll(c.Context, s, stack.Secrets); err != nil {
 		return err
 	}
 	if a.AsJSON {
@@ -212,40 +213,40 @@ func baseOf(out, dir string) (string, error) {
 }
 
 // adoptingSession opens the stage of a stack that is still to be written.
-func (a *app) adoptingSession(c *cli.Context, read foreign.Source, dir string) (*session, error) {
-	if err := noEmptyStage(c); err != nil {
+func (a *app) adoptingSession(c *cli.Context, read foreign.Source, dir string) (*session.Session, error) {
+	if err := session.NoEmptyStage(c); err != nil {
 		return nil, err
 	}
-	s := &session{
-		app: a.opener, began: time.Now(), store: project.AbsoluteStore(c.String("store")),
-		stage: statestore.Stage{
+	s := &session.Session{
+		Opener: a.Opener, Began: time.Now(), Store: project.AbsoluteStore(c.String("store")),
+		Stage: statestore.Stage{
 			Stack: read.StackName(), Name: cmp.Or(c.String("stage"), from.Shape(read.Workspace), project.DefaultStage(c.Command.Name)),
 		},
 	}
-	if err := project.CheckStage(s.stage.Name); err != nil {
+	if err := project.CheckStage(s.Stage.Name); err != nil {
 		return nil, err
 	}
-	if err := useProfile(c.String("profile")); err != nil {
+	if err := session.UseProfile(c.String("profile")); err != nil {
 		return nil, err
 	}
 	dir = files.Absolute(dir)
-	if err := a.Confine(c, &loader.Source{Dir: dir}, s.store); err != nil {
+	if err := a.Confine(c, &loader.Source{Dir: dir}, s.Store); err != nil {
 		return nil, err
 	}
 	if err := a.Permit(c.Context, grants.Document{}); err != nil {
 		return nil, err
 	}
-	return s, s.open(c, dir)
+	return s, s.Open(c, dir)
 }
 
 // observeDraft reads the objects of a draft: how each would be declared, by its address.
-func (s *session) observeDraft(ctx context.Context, draft from.Draft, base string) (map[string]from.Observed, error) {
+func observeDraft(ctx context.Context, s *session.Session, draft from.Draft, base string) (map[string]from.Observed, error) {
 	resources := draft.Resources()
-	text, err := from.Stack{Name: s.stage.Stack, Providers: draft.Providers(), Resources: resources}.YAML(base)
+	text, err := from.Stack{Name: s.Stage.Stack, Providers: draft.Providers(), Resources: resources}.YAML(base)
 	if err != nil {
 		return nil, err
 	}
-	loaded, err := s.app.LoadYAML(ctx, yamlstack.Input{Path: "athanor.yaml", Data: text, Dir: s.dir, Stage: s.stage.Name})
+	loaded, err := s.Opener.LoadYAML(ctx, yamlstack.Input{Path: "athanor.yaml", Data: text, Dir: s.Dir, Stage: s.Stage.Name})
 	if err != nil {
 		return nil, err
 	}
@@ -253,7 +254,7 @@ func (s *session) observeDraft(ctx context.Context, draft from.Draft, base strin
 	for _, r := range resources {
 		addresses = append(addresses, r.Address)
 	}
-	found, err := s.engine.Scan(s.app.Granted.Within(ctx), loaded.Graph, engine.ScanOptions{Describe: addresses, DeclaredOnly: true})
+	found, err := s.Engine.Scan(s.Opener.Granted.Within(ctx), loaded.Graph, engine.ScanOptions{Describe: addresses, DeclaredOnly: true})
 	if err != nil {
 		return nil, err
 	}
@@ -267,23 +268,23 @@ func (s *session) observeDraft(ctx context.Context, draft from.Draft, base strin
 }
 
 // sealAll seals the secrets of a stack beside it. A secret that is sealed there already is not replaced.
-func (s *session) sealAll(ctx context.Context, all []from.Secret) error {
+func sealAll(ctx context.Context, s *session.Session, all []from.Secret) error {
 	if len(all) == 0 {
 		return nil
 	}
-	sealed, err := project.KeyPlace(ctx, s.stage, s.dir).Secrets()
+	sealed, err := project.KeyPlace(ctx, s.Stage, s.Dir).Secrets()
 	if err != nil {
 		return err
 	}
 	for _, secret := range all {
-		have, err := sealed.Get(s.engine.Key, secret.Name)
+		have, err := sealed.Get(s.Engine.Key, secret.Name)
 		if err == nil && have == secret.Value {
 			continue
 		}
 		if err == nil {
-			return cli.Hint(fmt.Errorf("%s has another sealed secret %s", s.stage, secret.Name), "--out names another directory, --stage another stage")
+			return cli.Hint(fmt.Errorf("%s has another sealed secret %s", s.Stage, secret.Name), "--out names another directory, --stage another stage")
 		}
-		if err := sealed.Set(s.engine.Key, secret.Name, secret.Value); err != nil {
+		if err := sealed.Set(s.Engine.Key, secret.Name, secret.Value); err != nil {
 			return err
 		}
 	}

@@ -28,14 +28,14 @@ type finishedLine struct {
 
 // adoptFinish removes options.adopt of what state holds from the file that declares it.
 func (a *app) adoptFinish(c *cli.Context) error {
-	s, src, err := a.begin(c, 0)
+	s, src, err := a.Begin(c, 0)
 	if err != nil {
 		return err
 	}
-	if s, err = a.evaluated(c, s, src, 0); err != nil || s == nil {
+	if s, err = a.Evaluated(c, s, src, 0); err != nil || s == nil {
 		return err
 	}
-	rows, err := s.engine.Rows(c.Context, s.stage, false)
+	rows, err := s.Engine.Rows(c.Context, s.Stage, false)
 	if err != nil {
 		return err
 	}
@@ -46,7 +46,7 @@ func (a *app) adoptFinish(c *cli.Context) error {
 	line := finishedLine{Type: "finish", File: a.Place(src.File()), Finished: []string{}, ByHand: []string{}, Waiting: []string{}}
 	byEntry := map[string][]string{} // the addresses of each entry of the file
 	ready := map[string]bool{}
-	for _, r := range s.graph.Resources {
+	for _, r := range s.Graph.Resources {
 		if r.Options.Adopt == "" {
 			continue
 		}
@@ -64,7 +64,7 @@ func (a *app) adoptFinish(c *cli.Context) error {
 		}
 	}
 	if src.Self || src.GoMain || src.Graph || src.Stdin {
-		for _, r := range s.graph.Resources {
+		for _, r := range s.Graph.Resources {
 			if held[r.Address] && r.Options.Adopt != "" {
 				line.ByHand = append(line.ByHand, r.Address)
 			}
@@ -79,7 +79,7 @@ func (a *app) adoptFinish(c *cli.Context) error {
 	for _, entry := range done {
 		line.Finished = append(line.Finished, byEntry[entry]...)
 	}
-	for _, r := range s.graph.Resources {
+	for _, r := range s.Graph.Resources {
 		if held[r.Address] && r.Options.Adopt != "" && !slices.Contains(line.Finished, r.Address) && !slices.Contains(line.ByHand, r.Address) {
 			line.ByHand = append(line.ByHand, r.Address)
 		}

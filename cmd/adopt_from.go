@@ -13,6 +13,7 @@ import (
 	"github.com/athanor-dev/athanor/cmd/cli"
 	"github.com/athanor-dev/athanor/cmd/internal/files"
 	"github.com/athanor-dev/athanor/cmd/internal/foreign"
+	"github.com/athanor-dev/athanor/cmd/internal/session"
 	"github.com/athanor-dev/athanor/cmd/render"
 	"github.com/athanor-dev/athanor/providers/aws/cloudcontrol/registry"
 	"github.com/athanor-dev/athanor/reconcile/localfile"
@@ -48,7 +49,7 @@ func (a *app) adoptFrom(c *cli.Context) error {
 			break
 		}
 	}
-	if err := useProfile(c.String("profile")); err != nil {
+	if err := session.UseProfile(c.String("profile")); err != nil {
 		return err
 	}
 	read, err := foreign.Read(c.Context, kind, where, largest)

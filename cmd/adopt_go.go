@@ -50,7 +50,7 @@ func (a *app) writeStack(folder, name, stack string, text []byte, l language) (f
 	file = filepath.Join(folder, name)
 	var module *gomodule.Module
 	if l.isGo {
-		if module, err = gomodule.For(files.Absolute(folder), stack, l.checkout, a.release.Text()); err != nil {
+		if module, err = gomodule.For(files.Absolute(folder), stack, l.checkout, a.Release.Text()); err != nil {
 			return "", err
 		}
 	}

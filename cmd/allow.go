@@ -12,6 +12,7 @@ import (
 	"github.com/athanor-dev/athanor/cmd/internal/grants"
 	"github.com/athanor-dev/athanor/cmd/internal/loader"
 	"github.com/athanor-dev/athanor/cmd/internal/project"
+	"github.com/athanor-dev/athanor/cmd/internal/session"
 	"github.com/athanor-dev/athanor/cmd/internal/terminal"
 	"github.com/athanor-dev/athanor/cmd/internal/untrusted"
 	"github.com/athanor-dev/athanor/cmd/internal/yamlstack"
@@ -68,7 +69,7 @@ func (a *app) allow(c *cli.Context) error {
 	case a.Program != nil:
 		return a.allowed(nil, command)
 	}
-	s, src, err := a.beginAt(c, targets)
+	s, src, err := a.BeginAt(c, targets)
 	if err != nil {
 		return err
 	}
@@ -144,7 +145,7 @@ func (a *app) choose(c *cli.Context, missing []grants.Ask) ([]grants.Ask, error)
 }
 
 // asksOf lists what a stack asks for.
-func (a *app) asksOf(c *cli.Context, s *session, src *loader.Source) ([]grants.Ask, error) {
+func (a *app) asksOf(c *cli.Context, s *session.Session, src *loader.Source) ([]grants.Ask, error) {
 	err := src.Read(c.Context)
 	if ask, outside := loader.TargetAsk(err, src); outside {
 		return []grants.Ask{ask}, nil
@@ -153,19 +154,19 @@ func (a *app) asksOf(c *cli.Context, s *session, src *loader.Source) ([]grants.A
 		return nil, err
 	}
 	if src.Graph {
-		g, err := a.ReadGraph(src, s.stage.Name, nil)
+		g, err := a.ReadGraph(src, s.Stage.Name, nil)
 		if err != nil {
 			return nil, err
 		}
 		return grants.Asks(grants.Document{Graph: g, Outside: a.Granted.Leads}, a.Granted.User), nil
 	}
-	if err := s.fillConfig(c.Context, src); err != nil {
+	if err := s.FillConfig(c.Context, src); err != nil {
 		return nil, err
 	}
 	// What asks for a program that nobody has allowed is not started, and what it would tell is not known: the stack may look wrong.
 	held := false
 	y, err := yamlstack.Load(c.Context, a.Catalog, yamlstack.Input{
-		Path: src.File(), Data: src.Data, Dir: src.Dir, Stage: s.stage.Name, Config: s.config,
+		Path: src.File(), Data: src.Data, Dir: src.Dir, Stage: s.Stage.Name, Config: s.Config,
 		Permit: func(section yamlstack.Section) error {
 			d := grants.Document{Sections: []grants.Section{grants.Section(section)}}
 			missing := grants.Missing(grants.Asks(d, a.Granted.User), a.Granted.Allowed)

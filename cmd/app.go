@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/athanor-dev/athanor/cmd/cli"
+	"github.com/athanor-dev/athanor/cmd/internal/session"
 	"github.com/athanor-dev/athanor/cmd/internal/terminal"
 	"github.com/athanor-dev/athanor/cmd/internal/untrusted"
 	"github.com/athanor-dev/athanor/reconcile"
@@ -16,7 +17,7 @@ import (
 
 // app is one call of the command.
 type app struct {
-	*opener
+	*session.Opener
 
 	// args is the command line as it was typed.
 	args []string
@@ -34,13 +35,13 @@ func (a *app) run(ctx context.Context, args []string) int {
 		Reader: a.In, Writer: a.Out, Commands: a.commands(), Guard: untrusted.OnlyRead, Meant: a.meant(), Complete: a.completed,
 		Help: func(w io.Writer, text string) { a.Style(w).Help(w, text) },
 	}
-	notice := a.release.LookForNewer(ctx, args, a.Program == nil && !a.AsJSON && terminal.IsTerminal(a.Out) && terminal.IsTerminal(a.Err))
+	notice := a.Release.LookForNewer(ctx, args, a.Program == nil && !a.AsJSON && terminal.IsTerminal(a.Out) && terminal.IsTerminal(a.Err))
 	err := line.Run(ctx, args)
 	if ending := a.EndChildren(); err == nil {
 		err = ending
 	}
-	if a.store != nil {
-		if closing := a.store.Close(); err == nil {
+	if a.Store != nil {
+		if closing := a.Store.Close(); err == nil {
 			err = closing
 		}
 	}

@@ -58,10 +58,10 @@ func (a *app) audit(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	a.store = p.Store
-	store, ok := p.Store.(*remote.Store)
-	if !ok {
-		return notAService(c.String("store"), "has an audit log")
+	a.Store = p.Store
+	store, err := project.Service(p.Store, c.String("store"), "has an audit log")
+	if err != nil {
+		return err
 	}
 	read := auditReading{stack: c.Args().First(), expect: known, each: func(entry *wire.AuditEntry) error {
 		if a.AsJSON {

@@ -41,11 +41,11 @@ type headRebuilder interface {
 
 // rebuildHead makes the head of the stage again, and says of what.
 func (a *app) rebuildHead(c *cli.Context) (string, error) {
-	s, dir, err := a.locate(c, 0)
+	s, dir, err := a.Locate(c, 0)
 	if err != nil || s == nil {
 		return "", err
 	}
-	p, err := project.Open(dir, s.store)
+	p, err := project.Open(dir, s.Store)
 	if err != nil {
 		return "", err
 	}
@@ -53,10 +53,10 @@ func (a *app) rebuildHead(c *cli.Context) (string, error) {
 	if !ok {
 		return "", cli.Hint(fmt.Errorf("--rebuild-head: %s has no heads", p.Name), "a store in a bucket has them: --store s3://BUCKET/PREFIX")
 	}
-	made, err := store.RebuildHead(c.Context, s.stage, s3.Rebuild{
+	made, err := store.RebuildHead(c.Context, s.Stage, s3.Rebuild{
 		Run: project.NewRun(), User: p.Who(), KeyOf: keeper.KeyOf,
 		Waits: func(d time.Duration) {
-			fmt.Fprintf(a.Err, "%s: waiting %s, for as long as somebody may hold it\n", s.stage, d.Round(time.Second))
+			fmt.Fprintf(a.Err, "%s: waiting %s, for as long as somebody may hold it\n", s.Stage, d.Round(time.Second))
 		},
 	})
 	switch {
@@ -77,16 +77,16 @@ func (a *app) stateCheck(c *cli.Context) error {
 			return err
 		}
 	}
-	s, err := a.openExisting(c, 0)
+	s, err := a.OpenExisting(c, 0)
 	if err != nil || s == nil {
 		return err
 	}
-	checkup, err := s.engine.Check(c.Context, s.stage)
+	checkup, err := s.Engine.Check(c.Context, s.Stage)
 	if err != nil {
 		return err
 	}
 	line := render.Checkup{
-		Stack: s.stage.Stack, Stage: s.stage.Name, Serial: checkup.Serial, Rows: checkup.Rows, Things: checkup.Things, Problems: []render.Finding{},
+		Stack: s.Stage.Stack, Stage: s.Stage.Name, Serial: checkup.Serial, Rows: checkup.Rows, Things: checkup.Things, Problems: []render.Finding{},
 	}
 	for _, f := range checkup.Findings {
 		found := render.Finding{Address: f.Address, Error: a.Masked(f.Err), Identities: f.Identities}
@@ -98,9 +98,9 @@ func (a *app) stateCheck(c *cli.Context) error {
 	if rebuilt != "" {
 		line.Notes = append(line.Notes, rebuilt)
 	}
-	if origin := s.engine.Key.Origin(); origin.Alone && checkup.Serial > 0 {
+	if origin := s.Engine.Key.Origin(); origin.Alone && checkup.Serial > 0 {
 		line.Notes = append(line.Notes, fmt.Sprintf("the key %s is in %s, which only this machine has: keep a copy of it, nothing else opens the state; "+
-			"athanor secret rewrap wraps it for others", s.engine.Key.ID(), origin.Text))
+			"athanor secret rewrap wraps it for others", s.Engine.Key.ID(), origin.Text))
 	}
 	if a.AsJSON {
 		a.JSON(line)

@@ -12,13 +12,13 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
-	"strings"
 
 	"github.com/athanor-dev/athanor"
 	"github.com/athanor-dev/athanor/cmd/cli"
 	"github.com/athanor-dev/athanor/cmd/internal/files"
 	"github.com/athanor-dev/athanor/cmd/internal/loader"
 	"github.com/athanor-dev/athanor/cmd/internal/project"
+	"github.com/athanor-dev/athanor/cmd/internal/session"
 	"github.com/athanor-dev/athanor/cmd/internal/untrusted"
 	"github.com/athanor-dev/athanor/cmd/render"
 	"github.com/athanor-dev/athanor/engine"
@@ -61,67 +61,19 @@ type configValue struct {
 	Source string `json:"source"`
 }
 
-// fillConfig completes the values of --config with those of the environment and of the stage's file.
-func (s *session) fillConfig(ctx context.Context, src *loader.Source) error {
-	if s.saved != nil || src.Graph || src.Plan != nil {
-		return nil // it has its values
-	}
-	s.configFrom = map[string]string{}
-	for name := range s.config {
-		s.configFrom[name] = "--config"
-	}
-	for _, entry := range os.Environ() {
-		if name, value, _ := strings.Cut(entry, "="); strings.HasPrefix(name, athanor.ConfigPrefix) {
-			s.config[name], s.configFrom[name] = value, "$"+name
-		}
-	}
-	values, file, err := s.app.ConfigInFile(ctx, src, s.stage.Name)
-	if err != nil {
-		return err
-	}
-	for name, value := range values {
-		if s.configFrom[name] == "" && s.configFrom[athanor.ConfigVariable(name)] == "" {
-			s.config[name], s.configFrom[name] = value, filepath.Base(file)
-		}
-	}
-	return nil
-}
-
-// sourceOf says where the value of a config comes from.
-func (s *session) sourceOf(name string) string {
-	for _, key := range []string{name, athanor.ConfigVariable(name)} {
-		if from := s.configFrom[key]; from != "" {
-			return from
-		}
-	}
-	return "program"
-}
-
-// noteConfig says which config values come from the environment or from the stage's file.
-func (s *session) noteConfig(g *engine.Graph) {
-	if s.app.AsJSON {
-		return
-	}
-	for _, name := range slices.Sorted(maps.Keys(g.Config)) {
-		if from := s.sourceOf(name); from != "program" && from != "--config" {
-			fmt.Fprintf(s.app.Err, "config %s: %s, from %s\n", name, render.Escaped(render.Plain(g.Config[name])), from)
-		}
-	}
-}
-
 // openConfig evaluates the program of a command on config values. It gives nil when another program did the whole command.
-func (a *app) openConfig(c *cli.Context, names int) (*session, *loader.Source, error) {
-	s, src, err := a.begin(c, names)
+func (a *app) openConfig(c *cli.Context, names int) (*session.Session, *loader.Source, error) {
+	s, src, err := a.Begin(c, names)
 	if err == nil && (src.Graph || src.Plan != nil) {
 		err = cli.Hint(fmt.Errorf("%s: it was evaluated already", src.Name()), "config values belong to a program")
 	}
 	if err == nil {
-		err = s.fillConfig(c.Context, src)
+		err = s.FillConfig(c.Context, src)
 	}
 	if err != nil {
 		return nil, nil, err
 	}
-	s.graph, err = a.Load(c.Context, src, s.stage.Name, s.config)
+	s.Graph, err = a.Load(c.Context, src, s.Stage.Name, s.Config)
 	if _, must := errors.AsType[*loader.CommandError](err); must {
 		return nil, nil, a.OrDelegate(c, src, names, err)
 	}
@@ -133,13 +85,13 @@ func (a *app) configList(c *cli.Context) error {
 	if err != nil || s == nil {
 		return err
 	}
-	names := slices.Sorted(maps.Keys(s.graph.Config))
+	names := slices.Sorted(maps.Keys(s.Graph.Config))
 	width := 0
 	for _, name := range names {
 		width = max(width, len(name))
 	}
 	for _, name := range names {
-		v := configValue{name, s.graph.Config[name], s.sourceOf(name)}
+		v := configValue{name, s.Graph.Config[name], s.SourceOf(name)}
 		if a.AsJSON {
 			a.JSON(v)
 			continue
@@ -147,7 +99,7 @@ func (a *app) configList(c *cli.Context) error {
 		fmt.Fprintf(a.Out, "%-*s = %s  (%s)\n", width, name, render.Escaped(render.Plain(v.Value)), v.Source)
 	}
 	if len(names) == 0 && !a.AsJSON {
-		fmt.Fprintf(a.Err, "stack %s has no config\n", s.graph.Stack)
+		fmt.Fprintf(a.Err, "stack %s has no config\n", s.Graph.Stack)
 	}
 	return nil
 }
@@ -161,12 +113,12 @@ func (a *app) configGet(c *cli.Context) error {
 	if err != nil || s == nil {
 		return err
 	}
-	v, ok := s.graph.Config[name]
+	v, ok := s.Graph.Config[name]
 	if !ok {
-		return noConfig(s.graph, name)
+		return noConfig(s.Graph, name)
 	}
 	if a.AsJSON {
-		a.JSON(configValue{name, v, s.sourceOf(name)})
+		a.JSON(configValue{name, v, s.SourceOf(name)})
 		return nil
 	}
 	fmt.Fprintln(a.Out, render.Escaped(render.Plain(v)))
@@ -202,12 +154,12 @@ func (a *app) configSet(c *cli.Context) error {
 		return cli.Hint(errors.New("target -: the file of a stage stands beside its program"), "name the program's directory or file")
 	}
 	if before == nil {
-		if _, ok := s.graph.Config[name]; !ok {
-			return noConfig(s.graph, name)
+		if _, ok := s.Graph.Config[name]; !ok {
+			return noConfig(s.Graph, name)
 		}
 	}
-	s.config[name] = value
-	g, err := a.Load(c.Context, src, s.stage.Name, s.config)
+	s.Config[name] = value
+	g, err := a.Load(c.Context, src, s.Stage.Name, s.Config)
 	if err != nil && addsProblem(before, err) {
 		return err
 	}
@@ -223,23 +175,23 @@ func (a *app) configSet(c *cli.Context) error {
 		return err
 	}
 	if a.AsJSON {
-		a.JSON(map[string]string{"type": "config", "name": name, "value": value, "stage": s.stage.Name, "file": file})
+		a.JSON(map[string]string{"type": "config", "name": name, "value": value, "stage": s.Stage.Name, "file": file})
 		return nil
 	}
-	fmt.Fprintf(a.Err, "wrote %s\nnext:  athanor plan --stage %s\n", a.Place(file), s.stage.Name)
+	fmt.Fprintf(a.Err, "wrote %s\nnext:  athanor plan --stage %s\n", a.Place(file), s.Stage.Name)
 	return nil
 }
 
 // fileToSet is the file that a value is written to.
-func (a *app) fileToSet(ctx context.Context, s *session, src *loader.Source, g *engine.Graph) (string, error) {
+func (a *app) fileToSet(ctx context.Context, s *session.Session, src *loader.Source, g *engine.Graph) (string, error) {
 	if g != nil {
-		return filepath.Join(src.Dir, loader.ConfigFile(g.Stack, s.stage.Name)), nil
+		return filepath.Join(src.Dir, loader.ConfigFile(g.Stack, s.Stage.Name)), nil
 	}
 	if src.GoMain {
 		stack, err := a.StackName(ctx, src)
-		return filepath.Join(src.Dir, loader.ConfigFile(stack, s.stage.Name)), err
+		return filepath.Join(src.Dir, loader.ConfigFile(stack, s.Stage.Name)), err
 	}
-	_, file, err := a.ConfigInFile(ctx, src, s.stage.Name)
+	_, file, err := a.ConfigInFile(ctx, src, s.Stage.Name)
 	return file, err
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/athanor-dev/athanor/cmd/devloop"
 	"github.com/athanor-dev/athanor/cmd/internal/loader"
 	"github.com/athanor-dev/athanor/cmd/internal/project"
+	"github.com/athanor-dev/athanor/cmd/internal/session"
 	"github.com/athanor-dev/athanor/cmd/internal/terminal"
 	"github.com/athanor-dev/athanor/cmd/internal/traces"
 	"github.com/athanor-dev/athanor/cmd/internal/watch"
@@ -49,17 +50,17 @@ dev --stage staging --here      on what was deployed; deletes nothing of it`,
 			&cli.StringSliceFlag{Name: "remote", Usage: "create `ADDRESS` (globs; may be repeated) in the cloud although it could be local"},
 			&cli.BoolFlag{Name: "destroy-on-exit", Usage: "delete what dev created when it ends"},
 			&cli.GenericFlag{Name: "look", Value: cli.NewDuration(lookEvery), Usage: "read a few of the unchanged resources every `DURATION`; default 10s, 0 never"},
-			newStageFlag(), cli.AdoptFlag())...),
+			session.NewStageFlag(), cli.AdoptFlag())...),
 		Action: a.dev,
 	}
 }
 
 // dev is one session: what the loop works with, and what it is shown on.
 type dev struct {
-	app    *opener
+	app    *session.Opener
 	c      *cli.Context
 	src    *loader.Source
-	s      *session
+	s      *session.Session
 	loop   *devloop.Session
 	lock   *devloop.Lock
 	lines  *terminal.Lines
@@ -70,14 +71,14 @@ type dev struct {
 
 func (a *app) dev(c *cli.Context) (err error) {
 	a.InDev = true
-	s, src, err := a.begin(c, 0)
+	s, src, err := a.Begin(c, 0)
 	if err != nil {
 		return err
 	}
-	if err := s.fillConfig(c.Context, src); err != nil {
+	if err := s.FillConfig(c.Context, src); err != nil {
 		return err
 	}
-	d := &dev{app: a.opener, c: c, src: src, s: s}
+	d := &dev{app: a.Opener, c: c, src: src, s: s}
 	program, err := a.devProgram(s, src)
 	if err != nil {
 		return err
@@ -117,14 +118,14 @@ func (a *app) dev(c *cli.Context) (err error) {
 func (d *dev) open(ctx context.Context, g *engine.Graph) (*engine.Engine, error) {
 	s, c := d.s, *d.c
 	c.Context = ctx
-	s.stage.Stack, s.graph = g.Stack, g
-	if err := s.open(&c, d.src.Dir); err != nil {
+	s.Stage.Stack, s.Graph = g.Stack, g
+	if err := s.Open(&c, d.src.Dir); err != nil {
 		return nil, err
 	}
-	if _, err := s.newStage(&c, len(g.Resources)); err != nil {
+	if _, err := s.NewStage(&c, len(g.Resources)); err != nil {
 		return nil, err
 	}
-	dir := filepath.Join(s.project.Root, ".athanor", "dev")
+	dir := filepath.Join(s.Project.Root, ".athanor", "dev")
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
 	}
@@ -132,19 +133,19 @@ func (d *dev) open(ctx context.Context, g *engine.Graph) (*engine.Engine, error)
 		return nil, err
 	}
 	var err error
-	if d.lock, err = devloop.TakeLock(dir, s.stage); err != nil {
+	if d.lock, err = devloop.TakeLock(dir, s.Stage); err != nil {
 		return nil, err
 	}
 	d.lines = d.app.NewLines(d.app.Err, false)
-	d.traces.about = traces.About{Version: d.app.release.Text(), Stack: s.stage.Stack, Stage: s.stage.Name, Command: project.DevName}
+	d.traces.about = traces.About{Version: d.app.Release.Text(), Stack: s.Stage.Stack, Stage: s.Stage.Name, Command: project.DevName}
 	d.traces.warn = func(text string) { d.screen.apart(func() { d.app.Warn("%s", text) }) }
-	s.engine.Warm, s.engine.Events, s.engine.Dev = engine.NewWarm(), d.event, newDev(s.project, d.lines)
-	return s.engine, nil
+	s.Engine.Warm, s.Engine.Events, s.Engine.Dev = engine.NewWarm(), d.event, newDev(s.Project, d.lines)
+	return s.Engine, nil
 }
 
 // options are the options of a plan of the session.
 func (d *dev) options(mode *engine.Dev) engine.PlanOptions {
-	o := d.s.options
+	o := d.s.Options
 	mode.Here, mode.Remote = mode.Here || d.c.Bool("here"), d.c.StringSlice("remote")
 	o.Dev = mode
 	return o
@@ -158,8 +159,8 @@ func whyBlocked(p *engine.Plan) error {
 // destroy deletes what dev created of the stage. A further signal cancels it.
 func (d *dev) destroy(ctx context.Context, g *engine.Graph) error {
 	// What dev did not create stays anyway.
-	e, o := d.s.engine, d.options(&engine.Dev{Here: true, Narrow: true})
-	p, err := e.PlanDestroy(ctx, d.s.stage, g, o)
+	e, o := d.s.Engine, d.options(&engine.Dev{Here: true, Narrow: true})
+	p, err := e.PlanDestroy(ctx, d.s.Stage, g, o)
 	if err != nil {
 		return err
 	}
@@ -172,8 +173,8 @@ func (d *dev) destroy(ctx context.Context, g *engine.Graph) error {
 		return err
 	}
 	d.Report(devloop.LineDestroyed, res, p)
-	if err = errors.Join(err, verdict(res, p)); err == nil {
-		d.s.forget(ctx, p)
+	if err = errors.Join(err, session.Verdict(res, p)); err == nil {
+		d.s.Forget(ctx, p)
 	}
 	return err
 }
@@ -187,7 +188,7 @@ func (d *dev) close() error {
 		d.status.Set("")
 	}
 	errs := []error{d.loop.Watcher.Close()}
-	if e := d.s.engine; e != nil && e.Dev != nil {
+	if e := d.s.Engine; e != nil && e.Dev != nil {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(d.c.Context), endPatience)
 		defer cancel()
 		errs = append(errs, e.Dev.Close(ctx))
@@ -200,14 +201,14 @@ func (d *dev) handOver(over *devloop.HandOver) error {
 	if err := errors.Join(d.close(), d.app.EndChildren()); err != nil {
 		return err
 	}
-	if d.app.store != nil {
-		if err := d.app.store.Close(); err != nil {
+	if d.app.Store != nil {
+		if err := d.app.Store.Close(); err != nil {
 			return err
 		}
-		d.app.store = nil
+		d.app.Store = nil
 	}
 	var variables []string
-	if d.s.engine != nil {
+	if d.s.Engine != nil {
 		variables = append(variables, againVariable+"=1")
 	}
 	if d.src.GoMain {

@@ -8,6 +8,7 @@ import (
 	"github.com/athanor-dev/athanor/asset"
 	"github.com/athanor-dev/athanor/cmd/devloop"
 	"github.com/athanor-dev/athanor/cmd/internal/loader"
+	"github.com/athanor-dev/athanor/cmd/internal/session"
 	"github.com/athanor-dev/athanor/cmd/internal/watch"
 	"github.com/athanor-dev/athanor/cmd/stackprogram"
 	"github.com/athanor-dev/athanor/engine"
@@ -19,7 +20,7 @@ const againVariable = "ATHANOR_DEV_AGAIN"
 // goProgram is a Go program: this process's own, or one that this process builds. Its newest source is built and
 // evaluated in children.
 type goProgram struct {
-	app  *opener
+	app  *session.Opener
 	eval stackprogram.Question
 	// own: the program is that of this process.
 	own, loaded bool

@@ -11,6 +11,7 @@ import (
 	"github.com/athanor-dev/athanor/cmd/internal/grants"
 	"github.com/athanor-dev/athanor/cmd/internal/loader"
 	"github.com/athanor-dev/athanor/cmd/internal/project"
+	"github.com/athanor-dev/athanor/cmd/internal/session"
 	"github.com/athanor-dev/athanor/cmd/internal/terminal"
 	"github.com/athanor-dev/athanor/cmd/internal/watch"
 	"github.com/athanor-dev/athanor/cmd/internal/yamlstack"
@@ -22,8 +23,8 @@ import (
 )
 
 // devProgram finds out how the target of a session is evaluated.
-func (a *app) devProgram(s *session, src *loader.Source) (devloop.Source, error) {
-	e := stackprogram.Question{Stage: s.stage.Name, Dir: src.Dir, Config: s.config}
+func (a *app) devProgram(s *session.Session, src *loader.Source) (devloop.Source, error) {
+	e := stackprogram.Question{Stage: s.Stage.Name, Dir: src.Dir, Config: s.Config}
 	switch {
 	case src.Stdin:
 		return nil, cli.Hint(errors.New("target -: standard input cannot be watched"), "athanor dev FILE")
@@ -31,18 +32,18 @@ func (a *app) devProgram(s *session, src *loader.Source) (devloop.Source, error)
 		return nil, cli.Hint(fmt.Errorf("%s is a saved plan", src.Name()), "dev plans by itself: name the program")
 	case src.Self:
 		e.Stack = a.Program.Name
-		return &goProgram{app: a.opener, eval: e, own: true}, nil
+		return &goProgram{app: a.Opener, eval: e, own: true}, nil
 	case src.GoMain:
-		return &goProgram{app: a.opener, eval: e}, nil
+		return &goProgram{app: a.Opener, eval: e}, nil
 	case src.Graph:
-		return &graphProgram{a.opener, src, s.stage.Name}, nil
+		return &graphProgram{a.Opener, src, s.Stage.Name}, nil
 	}
-	return &yamlProgram{app: a.opener, src: src, eval: e}, nil
+	return &yamlProgram{app: a.Opener, src: src, eval: e}, nil
 }
 
 // yamlProgram is a YAML file with what it includes.
 type yamlProgram struct {
-	app   *opener
+	app   *session.Opener
 	src   *loader.Source
 	eval  stackprogram.Question
 	files []string
@@ -63,7 +64,7 @@ func (p *yamlProgram) Load(ctx context.Context, _ func(watch.Set)) (devloop.Load
 
 // graphProgram is a graph document.
 type graphProgram struct {
-	app   *opener
+	app   *session.Opener
 	src   *loader.Source
 	stage string
 }
@@ -92,8 +93,8 @@ func (d *dev) secretFiles(g *engine.Graph) []string {
 			files = append(files, s.File)
 		case s.File != "":
 			files = append(files, filepath.Join(g.Dir, s.File))
-		case s.Sealed && d.s.stage.Stack != "":
-			files = append(files, seal.SecretsPath(seal.Place{Beside: []string{g.Dir}, Stack: d.s.stage.Stack, Stage: d.s.stage.Name}))
+		case s.Sealed && d.s.Stage.Stack != "":
+			files = append(files, seal.SecretsPath(seal.Place{Beside: []string{g.Dir}, Stack: d.s.Stage.Stack, Stage: d.s.Stage.Name}))
 		}
 	}
 	return files

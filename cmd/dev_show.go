@@ -35,7 +35,7 @@ func (d *dev) Line(l devloop.Line) {
 		l.Paths[i] = d.app.Place(path)
 	}
 	if d.app.AsJSON {
-		l.Time, l.Stack, l.Stage = time.Now().UTC(), d.s.stage.Stack, d.s.stage.Name
+		l.Time, l.Stack, l.Stage = time.Now().UTC(), d.s.Stage.Stack, d.s.Stage.Name
 		d.app.JSON(l)
 		return
 	}
@@ -43,7 +43,7 @@ func (d *dev) Line(l devloop.Line) {
 	case devloop.LineWatching:
 		d.screen.watched = l.Count
 	case devloop.LineOpened:
-		d.say(fmt.Sprintf("%s: watching %d files and folders; Ctrl-C ends it", d.s.stage, d.screen.watched))
+		d.say(fmt.Sprintf("%s: watching %d files and folders; Ctrl-C ends it", d.s.Stage, d.screen.watched))
 		d.standing("starting")
 	case devloop.LineChanged:
 		shown, more := l.Paths, ""
@@ -68,7 +68,7 @@ func (d *dev) Line(l devloop.Line) {
 func (d *dev) Problem(err error, runs bool) {
 	if d.app.AsJSON {
 		line := d.app.Errors().Line(devloop.LineProblem, err, terminal.CodeOf(err))
-		d.app.JSON(devProblemLine{time.Now().UTC(), d.s.stage.Stack, d.s.stage.Name, line})
+		d.app.JSON(devProblemLine{time.Now().UTC(), d.s.Stage.Stack, d.s.Stage.Name, line})
 		return
 	}
 	d.screen.apart(func() {
@@ -123,7 +123,7 @@ func (d *dev) event(e engine.Event) {
 func (d *dev) Report(kind string, res *engine.Result, p *engine.Plan) {
 	a, outputs := d.app, render.Outputs(res)
 	if a.AsJSON {
-		line := d.s.summary(res, p, outputs)
+		line := d.s.Summary(res, p, outputs)
 		line.Type = kind
 		a.JSON(line)
 		return

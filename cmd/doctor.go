@@ -19,6 +19,7 @@ import (
 	"github.com/athanor-dev/athanor/cmd/internal/gomodule"
 	"github.com/athanor-dev/athanor/cmd/internal/loader"
 	"github.com/athanor-dev/athanor/cmd/internal/project"
+	"github.com/athanor-dev/athanor/cmd/internal/session"
 	"github.com/athanor-dev/athanor/cmd/internal/yamlstack"
 	"github.com/athanor-dev/athanor/cmd/render"
 	"github.com/athanor-dev/athanor/engine"
@@ -70,8 +71,8 @@ func (a *app) doctor(c *cli.Context) error {
 			a.showCheck(k)
 		}
 	}
-	show(check{"athanor", checkOK, a.release.Text(), nil})
-	s, src, err := a.begin(c, 0)
+	show(check{"athanor", checkOK, a.Release.Text(), nil})
+	s, src, err := a.Begin(c, 0)
 	if errors.Is(err, loader.ErrNoProgram) {
 		show(toolchain("go", false, "version"), toolchain("node", false, "--version"))
 		show(check{"program", checkWarning, "there is none here", []string{"athanor init writes a first stack"}})
@@ -95,7 +96,7 @@ func (a *app) doctor(c *cli.Context) error {
 	needsGo := src.GoMain || g != nil && builtWithGo(g)
 	show(toolchain("go", needsGo, "version"), toolchain("node", false, "--version"))
 	show(checks...)
-	show(a.storeCheck(c.Context, src.Dir, s.store, s.stage)...)
+	show(a.storeCheck(c.Context, src.Dir, s.Store, s.Stage)...)
 	if g != nil {
 		show(a.keyCheck(c.Context, s, src.Dir)...)
 		show(secretChecks(c.Context, s, g)...)
@@ -168,29 +169,29 @@ func builtWithGo(g *engine.Graph) bool {
 }
 
 // programCheck evaluates the program. What is wrong with it, its config or its permissions is a check, and the graph nil.
-func (a *app) programCheck(c *cli.Context, s *session, src *loader.Source) (*engine.Graph, []check, error) {
+func (a *app) programCheck(c *cli.Context, s *session.Session, src *loader.Source) (*engine.Graph, []check, error) {
 	if a.Granted != nil {
 		a.Granted.Asks = false
 	}
-	err := s.fillConfig(c.Context, src)
+	err := s.FillConfig(c.Context, src)
 	if err != nil {
 		return nil, []check{a.failed("config", err)}, nil
 	}
-	g, err := a.Load(c.Context, src, s.stage.Name, s.config)
+	g, err := a.Load(c.Context, src, s.Stage.Name, s.Config)
 	if _, must := errors.AsType[*loader.CommandError](err); must {
 		return nil, nil, a.OrDelegate(c, src, 0, err)
 	}
 	if err != nil {
 		if name, bad := yamlstack.Name(src.Data); src.Data != nil && bad == nil {
-			s.stage.Stack = name
+			s.Stage.Stack = name
 		}
 		return nil, []check{a.failed("program", err)}, nil
 	}
 	c.Context = a.Granted.Within(c.Context)
-	s.stage.Stack, s.graph = g.Stack, g
+	s.Stage.Stack, s.Graph = g.Stack, g
 	checks := []check{{"program", checkOK, fmt.Sprintf("stack %s, stage %s, %d resources", g.Stack, g.Stage, len(g.Resources)), nil}}
 	for _, name := range slices.Sorted(maps.Keys(g.Config)) {
-		checks = append(checks, check{"config", checkOK, fmt.Sprintf("%s = %s, from %s", name, render.Plain(g.Config[name]), s.sourceOf(name)), nil})
+		checks = append(checks, check{"config", checkOK, fmt.Sprintf("%s = %s, from %s", name, render.Plain(g.Config[name]), s.SourceOf(name)), nil})
 	}
 	return g, checks, nil
 }
@@ -203,7 +204,7 @@ func (a *app) storeCheck(ctx context.Context, dir, store string, stage statestor
 	if err != nil {
 		return []check{a.failed("store", err)}
 	}
-	a.store = p.Store
+	a.Store = p.Store
 	lines, err := stageLines(ctx, p.Store, stage.Stack)
 	if err != nil {
 		return []check{a.failed("store", err)}
@@ -222,19 +223,19 @@ func (a *app) storeCheck(ctx context.Context, dir, store string, stage statestor
 }
 
 // keyCheck looks for the key of the stage, and makes none.
-func (a *app) keyCheck(ctx context.Context, s *session, dir string) []check {
+func (a *app) keyCheck(ctx context.Context, s *session.Session, dir string) []check {
 	ctx, stop := patient(ctx)
 	defer stop()
-	p, err := project.Open(dir, s.store)
+	p, err := project.Open(dir, s.Store)
 	if err != nil {
 		return nil // the check of the store said it
 	}
 	defer func() { _ = p.Store.Close() }() // nothing was written
-	snap, err := p.Store.Load(ctx, s.stage)
+	snap, err := p.Store.Load(ctx, s.Stage)
 	if err != nil {
 		return nil
 	}
-	place := project.KeySources(ctx, s.stage, dir)
+	place := project.KeySources(ctx, s.Stage, dir)
 	place.Stored = snap.Meta[keeper.RingFact]
 	key, err := seal.Load(place, snap.KeyID)
 	switch {
@@ -245,17 +246,17 @@ func (a *app) keyCheck(ctx context.Context, s *session, dir string) []check {
 	case key.Origin().Alone && snap.KeyID != "":
 		return []check{{
 			"key", checkWarning, fmt.Sprintf("key %s is in %s, which only this machine has", key.ID(), key.Origin().Text),
-			[]string{"athanor secret rewrap --stage " + s.stage.Name + " wraps it for others"},
+			[]string{"athanor secret rewrap --stage " + s.Stage.Name + " wraps it for others"},
 		}}
 	}
 	return []check{{"key", checkOK, fmt.Sprintf("key %s, %s", key.ID(), key.Origin().Text), nil}}
 }
 
 // secretChecks looks whether each secret that the program names has a value. No value is read.
-func secretChecks(ctx context.Context, s *session, g *engine.Graph) []check {
+func secretChecks(ctx context.Context, s *session.Session, g *engine.Graph) []check {
 	var checks []check
 	sealed := map[string]bool{}
-	secrets, err := project.KeyPlace(ctx, s.stage, g.Dir).Secrets()
+	secrets, err := project.KeyPlace(ctx, s.Stage, g.Dir).Secrets()
 	if err == nil {
 		for _, name := range secrets.Names() {
 			sealed[name] = true

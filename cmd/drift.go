@@ -8,6 +8,7 @@ import (
 
 	"github.com/athanor-dev/athanor/cmd/cli"
 	"github.com/athanor-dev/athanor/cmd/internal/project"
+	"github.com/athanor-dev/athanor/cmd/internal/session"
 	"github.com/athanor-dev/athanor/cmd/render"
 	"github.com/athanor-dev/athanor/engine"
 	"github.com/athanor-dev/athanor/statestore/remote"
@@ -52,39 +53,39 @@ func (a *app) drift(c *cli.Context) error {
 	if c.Bool("report") && (c.Bool("repair") || c.IsSet("target") || c.IsSet("exclude")) {
 		return cli.Hint(errors.New("--report: it is of the whole stage as it was found"), "athanor drift --report, without --repair, --target and --exclude")
 	}
-	s, err := a.openStage(c)
+	s, err := a.OpenStage(c)
 	if err != nil || s == nil {
 		return err
 	}
-	p, err := s.planning(func() (*engine.Plan, error) { return s.engine.PlanDrift(c.Context, s.stage, s.graph, s.options) })
+	p, err := s.Planning(func() (*engine.Plan, error) { return s.Engine.PlanDrift(c.Context, s.Stage, s.Graph, s.Options) })
 	if file := c.String("junit"); err == nil && file != "" {
 		err = writeReport(file, p)
 	}
 	if err == nil && c.Bool("report") {
-		err = s.reportDrift(c.Context, p)
+		err = reportDrift(c.Context, s, p)
 	}
 	switch {
 	case err != nil:
 		return err
 	case c.Bool("repair"):
-		s.question = "Revert this in"
-		return s.repair(c, p)
+		s.Question = "Revert this in"
+		return repairDrift(s, c, p)
 	default:
-		return s.showDrift(p)
+		return showDrift(s, p)
 	}
 }
 
 // reportDrift tells the service that keeps the stage what drifted.
-func (s *session) reportDrift(ctx context.Context, p *engine.Plan) error {
-	store, ok := s.project.Store.(*remote.Store)
+func reportDrift(ctx context.Context, s *session.Session, p *engine.Plan) error {
+	store, ok := s.Project.Store.(*remote.Store)
 	if !ok {
 		return cli.Hint(errors.New("--report: only a service keeps reports"), "--store https://HOST")
 	}
 	found := driftFound(p)
-	if err := store.ReportDrift(ctx, s.stage, found); err != nil {
+	if err := store.ReportDrift(ctx, s.Stage, found); err != nil {
 		return fmt.Errorf("--report: %w", err)
 	}
-	fmt.Fprintf(s.app.Err, "reported to %s: %d drifted\n", store.Place(), found.Drifted)
+	fmt.Fprintf(s.Opener.Err, "reported to %s: %d drifted\n", store.Place(), found.Drifted)
 	return nil
 }
 
@@ -120,15 +121,15 @@ func driftFound(p *engine.Plan) wire.NewDrift {
 }
 
 // showDrift prints what drifted. What could not be looked at is an error; what drifted and cannot be repaired is drift.
-func (s *session) showDrift(p *engine.Plan) error {
-	a := s.app
+func showDrift(s *session.Session, p *engine.Plan) error {
+	a := s.Opener
 	if a.AsJSON {
 		a.JSON(render.PlanDocument{Plan: p})
 	} else {
-		s.showPlan(a.Out, p, true)
+		s.ShowPlan(a.Out, p, true)
 	}
 	if err := p.BlockedError(p.Uncompared()); err != nil {
-		return a.Refused(s.shown(true, err))
+		return a.Refused(session.ShownAlready(s, true, err))
 	}
 	switch {
 	case p.Pending():
@@ -141,16 +142,16 @@ func (s *session) showDrift(p *engine.Plan) error {
 	return nil
 }
 
-// repair shows what drifted, asks, and changes it back. What cannot be repaired stops nothing else.
-func (s *session) repair(c *cli.Context, p *engine.Plan) error {
-	a := s.app
+// repairDrift shows what drifted, asks, and changes it back. What cannot be repaired stops nothing else.
+func repairDrift(s *session.Session, c *cli.Context, p *engine.Plan) error {
+	a := s.Opener
 	if !a.AsJSON && (p.Drifted() || len(p.Blocked()) > 0 || len(p.Left) > 0) {
-		s.showPlan(a.Err, p, !c.Bool("yes"))
+		s.ShowPlan(a.Err, p, !c.Bool("yes"))
 	}
 	if p.Pending() && !c.Bool("yes") {
-		if err := s.approve(c.Context, p); err != nil {
+		if err := s.Approve(c.Context, p); err != nil {
 			return err
 		}
 	}
-	return s.apply(c, p)
+	return s.Apply(c, p)
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/athanor-dev/athanor/cmd/cli"
 	"github.com/athanor-dev/athanor/cmd/internal/project"
+	"github.com/athanor-dev/athanor/cmd/internal/session"
 	"github.com/athanor-dev/athanor/cmd/internal/untrusted"
 	"github.com/athanor-dev/athanor/engine"
 	"github.com/athanor-dev/athanor/reconcile/props"
@@ -61,33 +62,33 @@ func (a *app) events(c *cli.Context) error {
 	if c.NArg() == 0 || c.NArg() == 1 && !namesRun(id) {
 		id, names = "", 0
 	}
-	s, err := a.openRuns(c, names)
+	s, err := a.OpenRuns(c, names)
 	if err != nil || s == nil {
 		return err
 	}
-	run, err := s.findRun(c, id)
+	run, err := findRun(s, c, id)
 	if err != nil {
 		return err
 	}
 	if !c.Bool("follow") {
-		events, err := s.project.Store.Events(c.Context, s.stage, run.ID, c.Uint64("after"), 0)
+		events, err := s.Project.Store.Events(c.Context, s.Stage, run.ID, c.Uint64("after"), 0)
 		for _, e := range events {
 			a.printEvent(run.ID, e)
 		}
 		return err
 	}
-	for e, err := range statestore.Follow(c.Context, s.project.Store, s.stage, run.ID, c.Uint64("after"), followEvery) {
+	for e, err := range statestore.Follow(c.Context, s.Project.Store, s.Stage, run.ID, c.Uint64("after"), followEvery) {
 		if err != nil {
 			return err
 		}
 		a.printEvent(run.ID, e)
 	}
-	return s.ended(c, run.ID)
+	return sayEnded(s, c, run.ID)
 }
 
 // findRun finds a run by its id; the newest one without.
-func (s *session) findRun(c *cli.Context, id string) (statestore.Run, error) {
-	runs, err := s.project.Store.Runs(c.Context, s.stage, 0)
+func findRun(s *session.Session, c *cli.Context, id string) (statestore.Run, error) {
+	runs, err := s.Project.Store.Runs(c.Context, s.Stage, 0)
 	if err != nil {
 		return statestore.Run{}, err
 	}
@@ -107,22 +108,22 @@ func (s *session) findRun(c *cli.Context, id string) (statestore.Run, error) {
 	case 1:
 		return short[0], nil
 	default:
-		return statestore.Run{}, cli.Hint(fmt.Errorf("%s has %d runs %s", s.stage, len(short), id), "give the whole id: "+short[0].ID)
+		return statestore.Run{}, cli.Hint(fmt.Errorf("%s has %d runs %s", s.Stage, len(short), id), "give the whole id: "+short[0].ID)
 	}
 	if id == "" {
-		return statestore.Run{}, cli.Hint(fmt.Errorf("%s: state has no run", s.stage), "a deploy that changes something is a run")
+		return statestore.Run{}, cli.Hint(fmt.Errorf("%s: state has no run", s.Stage), "a deploy that changes something is a run")
 	}
-	err = fmt.Errorf("%s has no run %s", s.stage, id)
+	err = fmt.Errorf("%s has no run %s", s.Stage, id)
 	if near, ok := props.Nearest(id, ids); ok {
 		return statestore.Run{}, cli.Hint(err, "did you mean "+near+"?")
 	}
 	return statestore.Run{}, cli.Hint(err, "`athanor history` lists the runs")
 }
 
-// ended says how a run that was followed ended. With --json its last event says it, unless it could not write one.
-func (s *session) ended(c *cli.Context, id string) error {
-	a := s.app
-	run, err := s.findRun(c, id)
+// sayEnded says how a run that was followed ended. With --json its last event says it, unless it could not write one.
+func sayEnded(s *session.Session, c *cli.Context, id string) error {
+	a := s.Opener
+	run, err := findRun(s, c, id)
 	if err != nil {
 		return err
 	}

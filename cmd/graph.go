@@ -22,14 +22,14 @@ graph --json > graph.json && athanor deploy graph.json`,
 }
 
 func (a *app) graphs(c *cli.Context) error {
-	s, src, err := a.begin(c, 0)
+	s, src, err := a.Begin(c, 0)
 	if err == nil {
-		err = s.fillConfig(c.Context, src)
+		err = s.FillConfig(c.Context, src)
 	}
 	if err != nil {
 		return err
 	}
-	g, err := a.Load(c.Context, src, s.stage.Name, s.config)
+	g, err := a.Load(c.Context, src, s.Stage.Name, s.Config)
 	if err != nil {
 		return a.OrDelegate(c, src, 0, err)
 	}

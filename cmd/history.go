@@ -10,6 +10,7 @@ import (
 
 	"github.com/athanor-dev/athanor/cmd/cli"
 	"github.com/athanor-dev/athanor/cmd/internal/project"
+	"github.com/athanor-dev/athanor/cmd/internal/session"
 	"github.com/athanor-dev/athanor/cmd/internal/untrusted"
 	"github.com/athanor-dev/athanor/cmd/render"
 	"github.com/athanor-dev/athanor/engine"
@@ -43,19 +44,19 @@ func (a *app) history(c *cli.Context) error {
 	if c.NArg() > 0 && namesRun(c.Args().First()) {
 		return a.compareRuns(c)
 	}
-	s, err := a.openRuns(c, 0)
+	s, err := a.OpenRuns(c, 0)
 	if err != nil || s == nil {
 		return err
 	}
 	if c.Int("limit") < 0 {
 		return fmt.Errorf("--limit %d: at least 0", c.Int("limit"))
 	}
-	lines, err := s.runs(c, c.Int("limit"))
+	lines, err := runsOf(s, c, c.Int("limit"))
 	if err != nil {
 		return err
 	}
 	if len(lines) == 0 && !a.AsJSON {
-		fmt.Fprintf(a.Err, "%s: state has no run\nnext:  %s\n", s.stage, firstDeploy(c))
+		fmt.Fprintf(a.Err, "%s: state has no run\nnext:  %s\n", s.Stage, firstDeploy(c))
 	}
 	if !a.AsJSON {
 		a.Style(a.Out).Runs(a.Out, lines)
@@ -83,19 +84,19 @@ func (a *app) compareRuns(c *cli.Context) error {
 	if c.IsSet("limit") {
 		return errors.New("history: --limit is for the list of runs, and not for two of them")
 	}
-	s, err := a.openRuns(c, 2)
+	s, err := a.OpenRuns(c, 2)
 	if err != nil || s == nil {
 		return err
 	}
 	var runs [2]render.Run
 	var sides [2]map[string]engine.Event
 	for i := range runs {
-		run, err := s.findRun(c, c.Args().Get(i))
+		run, err := findRun(s, c, c.Args().Get(i))
 		if err != nil {
 			return err
 		}
 		runs[i] = render.Run{Run: run.ID, Command: run.Command}
-		if sides[i], err = s.done(c.Context, run.ID); err != nil {
+		if sides[i], err = doneIn(c.Context, s, run.ID); err != nil {
 			return err
 		}
 	}
@@ -110,9 +111,9 @@ func (a *app) compareRuns(c *cli.Context) error {
 	return nil
 }
 
-// done is what a run did to each resource; of a replacement its last part.
-func (s *session) done(ctx context.Context, run string) (map[string]engine.Event, error) {
-	recorded, err := s.project.Store.Events(ctx, s.stage, run, 0, 0)
+// doneIn is what a run did to each resource; of a replacement its last part.
+func doneIn(ctx context.Context, s *session.Session, run string) (map[string]engine.Event, error) {
+	recorded, err := s.Project.Store.Events(ctx, s.Stage, run, 0, 0)
 	last := map[string]engine.Event{}
 	for _, r := range recorded {
 		var e engine.Event
@@ -148,13 +149,13 @@ func compared(from, to map[string]engine.Event) []render.Compared {
 	return append(lines, same...)
 }
 
-// runs lists the runs of the stage, newest first.
-func (s *session) runs(c *cli.Context, limit int) ([]render.Run, error) {
-	runs, err := s.project.Store.Runs(c.Context, s.stage, limit)
+// runsOf lists the runs of the stage, newest first.
+func runsOf(s *session.Session, c *cli.Context, limit int) ([]render.Run, error) {
+	runs, err := s.Project.Store.Runs(c.Context, s.Stage, limit)
 	if err != nil {
 		return nil, err
 	}
-	dead, runs, err := s.dead(c, runs, limit)
+	dead, runs, err := looksDead(s, c, runs, limit)
 	if err != nil {
 		return nil, err
 	}
@@ -162,7 +163,7 @@ func (s *session) runs(c *cli.Context, limit int) ([]render.Run, error) {
 	for _, r := range runs {
 		user, identity := project.IdentityOf(r.User)
 		l := render.Run{
-			Run: r.ID, Stack: s.stage.Stack, Stage: s.stage.Name, Command: r.Command, State: r.State, Dead: dead && r.State == statestore.Running,
+			Run: r.ID, Stack: s.Stage.Stack, Stage: s.Stage.Name, Command: r.Command, State: r.State, Dead: dead && r.State == statestore.Running,
 			User: user, Identity: identity, Host: r.Host, PID: r.PID, Started: r.Started, Ended: r.Ended, Note: r.Note,
 		}
 		if !r.Ended.IsZero() {
@@ -173,7 +174,7 @@ func (s *session) runs(c *cli.Context, limit int) ([]render.Run, error) {
 			l.Summary = &summary
 		}
 		if l.State == statestore.Running {
-			if l.Progress, err = progression(c.Context, s.project.Store, s.stage, r.ID); err != nil {
+			if l.Progress, err = progression(c.Context, s.Project.Store, s.Stage, r.ID); err != nil {
 				return nil, err
 			}
 		}
@@ -210,16 +211,16 @@ func progression(ctx context.Context, store statestore.Store, stage statestore.S
 	return &p, nil
 }
 
-// dead reports that the newest run is running by the record alone. The runs are read again after the lease, so that one
+// looksDead reports that the newest run is running by the record alone. The runs are read again after the lease, so that one
 // which began or ended in between is not taken for dead.
-func (s *session) dead(c *cli.Context, runs []statestore.Run, limit int) (bool, []statestore.Run, error) {
+func looksDead(s *session.Session, c *cli.Context, runs []statestore.Run, limit int) (bool, []statestore.Run, error) {
 	if len(runs) == 0 || runs[0].State != statestore.Running {
 		return false, runs, nil
 	}
-	snap, err := s.project.Store.Load(c.Context, s.stage)
+	snap, err := s.Project.Store.Load(c.Context, s.Stage)
 	if err != nil || snap.Holder != nil && snap.Holder.Run == runs[0].ID {
 		return false, runs, err
 	}
-	again, err := s.project.Store.Runs(c.Context, s.stage, limit)
+	again, err := s.Project.Store.Runs(c.Context, s.Stage, limit)
 	return err == nil && len(again) > 0 && again[0].ID == runs[0].ID && again[0].State == statestore.Running, again, err
 }

@@ -80,7 +80,7 @@ func (a *app) initialize(c *cli.Context) error {
 	files[ignoreFile] = project.OwnFolder + "/\n" + files[ignoreFile]
 	var module *gomodule.Module
 	if c.Bool("go") {
-		if module, err = gomodule.For(dir, name, c.String("module"), a.release.Text()); err == nil {
+		if module, err = gomodule.For(dir, name, c.String("module"), a.Release.Text()); err == nil {
 			maps.Copy(files, module.Files)
 		}
 	} else {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/athanor-dev/athanor/cmd/cli"
 	"github.com/athanor-dev/athanor/cmd/internal/project"
+	"github.com/athanor-dev/athanor/cmd/internal/session"
 	"github.com/athanor-dev/athanor/statestore"
 )
 
@@ -60,29 +61,29 @@ type orderLine struct {
 }
 
 func (a *app) cancel(c *cli.Context) error {
-	s, err := a.openRuns(c, 0)
+	s, err := a.OpenRuns(c, 0)
 	if err != nil || s == nil {
 		return err
 	}
-	run, err := s.atWork(c)
+	run, err := s.AtWork(c)
 	if err != nil {
 		return err
 	}
 	if run != nil && statestore.MovedBy(run.Command) != "" {
 		run = nil // it is no process that could stop; openRuns has said where the stage is
 	}
-	return s.order(c, run, statestore.Order{}, "is asked to stop: running calls finish and are written to state")
+	return giveOrder(s, c, run, statestore.Order{}, "is asked to stop: running calls finish and are written to state")
 }
 
 func (a *app) unlock(c *cli.Context) error {
 	if c.String("why") == "" {
 		return cli.Hint(errors.New("unlock: why? The history keeps the reason"), `athanor unlock --why "the runner hangs"`)
 	}
-	s, err := a.openRuns(c, 0)
+	s, err := a.OpenRuns(c, 0)
 	if err != nil || s == nil {
 		return err
 	}
-	run, err := s.atWork(c)
+	run, err := s.AtWork(c)
 	if err != nil {
 		return err
 	}
@@ -93,30 +94,21 @@ func (a *app) unlock(c *cli.Context) error {
 		}
 	}
 	if run != nil && !c.Bool("yes") {
-		question := fmt.Sprintf("Take %s away from run %s (%s, pid %d on %s)?", s.stage, run.ID, run.Command, run.PID, run.Host)
+		question := fmt.Sprintf("Take %s away from run %s (%s, pid %d on %s)?", s.Stage, run.ID, run.Command, run.PID, run.Host)
 		if err := a.Ask(c.Context, question); err != nil {
 			return err
 		}
 	}
-	return s.order(c, run, statestore.Order{Unlock: true}, "has lost the stage, which is free; it starts nothing more")
+	return giveOrder(s, c, run, statestore.Order{Unlock: true}, "has lost the stage, which is free; it starts nothing more")
 }
 
-// atWork is the run that holds the stage, or that has it by the record although it died; nil when there is none.
-func (s *session) atWork(c *cli.Context) (*statestore.Run, error) {
-	newest, err := s.project.Store.Runs(c.Context, s.stage, 1)
-	if err != nil || len(newest) == 0 || newest[0].State != statestore.Running {
-		return nil, err
-	}
-	return &newest[0], nil
-}
-
-// order hands an order to the run that was shown, and to no other one.
-func (s *session) order(c *cli.Context, run *statestore.Run, o statestore.Order, done string) error {
-	a, line := s.app, orderLine{Type: c.Command.Name, Stack: s.stage.Stack, Stage: s.stage.Name}
+// giveOrder hands an order to the run that was shown, and to no other one.
+func giveOrder(s *session.Session, c *cli.Context, run *statestore.Run, o statestore.Order, done string) error {
+	a, line := s.Opener, orderLine{Type: c.Command.Name, Stack: s.Stage.Stack, Stage: s.Stage.Name}
 	if run != nil {
-		o.Run, o.Who, o.Why = run.ID, s.project.WhoFrom(), c.String("why")
+		o.Run, o.Who, o.Why = run.ID, s.Project.WhoFrom(), c.String("why")
 		var err error
-		if line.Done, err = s.project.Store.Interrupt(c.Context, s.stage, o); err != nil {
+		if line.Done, err = s.Project.Store.Interrupt(c.Context, s.Stage, o); err != nil {
 			return err
 		}
 	}
@@ -127,11 +119,11 @@ func (s *session) order(c *cli.Context, run *statestore.Run, o statestore.Order,
 	case a.AsJSON:
 		a.JSON(line)
 	case line.Done:
-		fmt.Fprintf(a.Out, "%s: run %s (%s, pid %d on %s) %s\n", s.stage, run.ID, run.Command, run.PID, run.Host, done)
+		fmt.Fprintf(a.Out, "%s: run %s (%s, pid %d on %s) %s\n", s.Stage, run.ID, run.Command, run.PID, run.Host, done)
 	case run != nil:
-		fmt.Fprintf(a.Out, "%s: run %s holds it no longer\n", s.stage, run.ID)
+		fmt.Fprintf(a.Out, "%s: run %s holds it no longer\n", s.Stage, run.ID)
 	default:
-		fmt.Fprintf(a.Out, "%s: no run holds it\n", s.stage)
+		fmt.Fprintf(a.Out, "%s: no run holds it\n", s.Stage)
 	}
 	return nil
 }

@@ -77,7 +77,7 @@ func (a *app) login(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	a.store = store
+	a.Store = store
 	about, err := store.Service(c.Context)
 	if err != nil {
 		return err

@@ -52,11 +52,11 @@ func (a *app) logs(c *cli.Context) error {
 	if c.NArg() == 0 || c.NArg() == 1 && !looksLikeAddress(globs[0]) {
 		globs, names = nil, 0
 	}
-	s, err := a.openExisting(c, names)
+	s, err := a.OpenExisting(c, names)
 	if err != nil || s == nil {
 		return err
 	}
-	sources, err := s.engine.LogSources(c.Context, s.stage, s.dir, globs)
+	sources, err := s.Engine.LogSources(c.Context, s.Stage, s.Dir, globs)
 	if err != nil {
 		return err
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/athanor-dev/athanor"
 	"github.com/athanor-dev/athanor/cmd/internal/loader"
 	"github.com/athanor-dev/athanor/cmd/internal/release"
+	"github.com/athanor-dev/athanor/cmd/internal/session"
 	"github.com/athanor-dev/athanor/cmd/internal/terminal"
 	"github.com/athanor-dev/athanor/cmd/render"
 	"github.com/athanor-dev/athanor/cmd/stackprogram"
@@ -62,7 +63,7 @@ func Ready(r Release) { os.Exit(execute(nil, r)) }
 
 // newApp is the command of a stack program, nil for the ready-made binary.
 func newApp(t *terminal.Terminal, p *program, r Release) *app {
-	a := &app{opener: &opener{release: r}}
+	a := &app{Opener: &session.Opener{Release: r}}
 	if p == nil {
 		a.Loader = loader.New(t, nil)
 	} else {

@@ -98,13 +98,13 @@ func (a *app) offer(c *cli.Context, source string) error {
 
 // offerOfStack starts the providers that the stack of the current folder names.
 func (a *app) offerOfStack(c *cli.Context) error {
-	s, src, err := a.beginAt(c, nil)
+	s, src, err := a.BeginAt(c, nil)
 	if err == nil {
 		err = a.ReadSource(c, src)
 	}
 	if err != nil {
 		return err
 	}
-	_, err = a.Load(c.Context, src, s.stage.Name, s.config)
+	_, err = a.Load(c.Context, src, s.Stage.Name, s.Config)
 	return err
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/athanor-dev/athanor/cmd/cli"
 	"github.com/athanor-dev/athanor/cmd/internal/project"
+	"github.com/athanor-dev/athanor/cmd/internal/session"
 	"github.com/athanor-dev/athanor/engine"
 )
 
@@ -33,14 +34,14 @@ orphans --stack shop --stage dev-ada`,
 }
 
 func (a *app) orphans(c *cli.Context) error {
-	s, err := a.openStage(c)
+	s, err := a.OpenStage(c)
 	if err != nil || s == nil {
 		return err
 	}
 	var found *engine.Orphans
 	plan := func(ctx context.Context) (*engine.Plan, error) {
 		var err error
-		if found, err = s.engine.PlanOrphans(ctx, s.stage, s.graph, s.options); found == nil {
+		if found, err = s.Engine.PlanOrphans(ctx, s.Stage, s.Graph, s.Options); found == nil {
 			return nil, err
 		}
 		return found.Plan, err
@@ -55,12 +56,12 @@ func (a *app) orphans(c *cli.Context) error {
 	if err == nil && !p.Pending() {
 		return a.listOrphans(s, found)
 	}
-	p, err = s.offerTakeOver(c, p, err, plan)
-	return s.proceed(c, p, err)
+	p, err = session.OfferTakeOver(s, c, p, err, plan)
+	return s.Proceed(c, p, err)
 }
 
 // listOrphans says what was found, and where it was looked. Nowhere is an error: that is no clean world.
-func (a *app) listOrphans(s *session, found *engine.Orphans) error {
+func (a *app) listOrphans(s *session.Session, found *engine.Orphans) error {
 	if a.AsJSON {
 		a.JSON(found)
 	} else {
@@ -70,7 +71,7 @@ func (a *app) listOrphans(s *session, found *engine.Orphans) error {
 		fmt.Fprintln(a.Err, "not looked at:", why)
 	}
 	if len(found.Places) == 0 {
-		return cli.Hint(fmt.Errorf("%s: %w", s.stage, errNowhere), "run it in the directory of the program, which names the locations")
+		return cli.Hint(fmt.Errorf("%s: %w", s.Stage, errNowhere), "run it in the directory of the program, which names the locations")
 	}
 	if a.AsJSON {
 		return nil
@@ -79,7 +80,7 @@ func (a *app) listOrphans(s *session, found *engine.Orphans) error {
 		fmt.Fprintln(a.Err, "looked in", place)
 	}
 	if len(found.Things) == 0 {
-		fmt.Fprintf(a.Err, "%s: no object has the owner tag and is not in state\n", s.stage)
+		fmt.Fprintf(a.Err, "%s: no object has the owner tag and is not in state\n", s.Stage)
 	}
 	return nil
 }

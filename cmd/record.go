@@ -11,6 +11,7 @@ import (
 	"github.com/athanor-dev/athanor"
 	"github.com/athanor-dev/athanor/cmd/cli"
 	"github.com/athanor-dev/athanor/cmd/internal/project"
+	"github.com/athanor-dev/athanor/cmd/internal/session"
 	"github.com/athanor-dev/athanor/cmd/internal/terminal"
 	"github.com/athanor-dev/athanor/cmd/internal/untrusted"
 	"github.com/athanor-dev/athanor/cmd/render"
@@ -44,11 +45,11 @@ func (a *app) output(c *cli.Context) error {
 	if c.NArg() == 1 && athanor.CheckName(name) != nil || c.NArg() == 0 {
 		name, names = "", 0
 	}
-	s, err := a.openExisting(c, names)
+	s, err := a.OpenExisting(c, names)
 	if err != nil || s == nil {
 		return err
 	}
-	values, secret, err := s.engine.Outputs(c.Context, s.stage)
+	values, secret, err := s.Engine.Outputs(c.Context, s.Stage)
 	if err != nil {
 		return err
 	}
@@ -66,7 +67,7 @@ func (a *app) output(c *cli.Context) error {
 			values[n] = reconcile.Mask
 		}
 	}
-	return a.printOutput(s.stage, values, name, c.Bool("raw"))
+	return a.printOutput(s.Stage, values, name, c.Bool("raw"))
 }
 
 // printTFVars prints outputs for Terraform. A secret one is left out, and not masked: its mask would be taken for its value.
@@ -120,11 +121,11 @@ func noOutput(stage statestore.Stage, values map[string]any, name string) error 
 }
 
 func (a *app) stateList(c *cli.Context) error {
-	s, err := a.openExisting(c, 0)
+	s, err := a.OpenExisting(c, 0)
 	if err != nil || s == nil {
 		return err
 	}
-	rows, err := s.engine.Rows(c.Context, s.stage, false)
+	rows, err := s.Engine.Rows(c.Context, s.Stage, false)
 	if err != nil {
 		return err
 	}
@@ -135,9 +136,9 @@ func (a *app) stateList(c *cli.Context) error {
 		return nil
 	}
 	if len(rows) == 0 {
-		fmt.Fprintf(a.Err, "%s: state is empty\nnext:  %s\n", s.stage, firstDeploy(c))
+		fmt.Fprintf(a.Err, "%s: state is empty\nnext:  %s\n", s.Stage, firstDeploy(c))
 	}
-	a.Style(a.Out).Rows(a.Out, rows, time.Now(), holdsData(a.Catalog))
+	a.Style(a.Out).Rows(a.Out, rows, time.Now(), session.HoldsData(a.Catalog))
 	return nil
 }
 
@@ -146,11 +147,11 @@ func (a *app) stateShow(c *cli.Context) error {
 	if address == "" {
 		return cli.Hint(errors.New("state show: which address?"), "`athanor state list` lists them")
 	}
-	s, err := a.openExisting(c, 1)
+	s, err := a.OpenExisting(c, 1)
 	if err != nil || s == nil {
 		return err
 	}
-	rows, err := s.engine.Rows(c.Context, s.stage, c.Bool("reveal"))
+	rows, err := s.Engine.Rows(c.Context, s.Stage, c.Bool("reveal"))
 	if err != nil {
 		return err
 	}
@@ -166,7 +167,7 @@ func (a *app) stateShow(c *cli.Context) error {
 		}
 		return nil
 	}
-	err = fmt.Errorf("%s: state has no entry %q", s.stage, address)
+	err = fmt.Errorf("%s: state has no entry %q", s.Stage, address)
 	if near, ok := props.Nearest(address, names); ok {
 		return cli.Hint(err, "did you mean "+near+"?")
 	}

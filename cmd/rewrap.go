@@ -42,22 +42,22 @@ func (a *app) rewrap(c *cli.Context) error {
 	if file := c.String("key-file"); file != "" {
 		w.KeyFile = files.Absolute(file)
 	}
-	s, err := a.openRecord(c, 0)
+	s, err := a.OpenRecord(c, 0)
 	if err != nil || s == nil {
 		return err
 	}
 	if c.Bool("passphrase") {
-		w.Passphrase, err = a.ReadSecret(c.Context, "passphrase", fmt.Sprintf("new passphrase for %s: ", s.stage), "once more: ")
+		w.Passphrase, err = a.ReadSecret(c.Context, "passphrase", fmt.Sprintf("new passphrase for %s: ", s.Stage), "once more: ")
 		if err != nil {
 			return err
 		}
 	}
-	path, err := s.engine.Key.Wrap(project.KeySources(c.Context, s.stage, s.dir), w)
+	path, err := s.Engine.Key.Wrap(project.KeySources(c.Context, s.Stage, s.Dir), w)
 	if err != nil {
 		return err
 	}
-	line := s.secretLine(c, path)
-	return a.said(line, fmt.Sprintf("%s: key %s is wrapped for %s in %s; check it in", s.stage, line.Key, forWhom(w), line.File))
+	line := secretLineOf(s, c, path)
+	return a.said(line, fmt.Sprintf("%s: key %s is wrapped for %s in %s; check it in", s.Stage, line.Key, forWhom(w), line.File))
 }
 
 func forWhom(w seal.Wrapping) string {

@@ -10,6 +10,7 @@ import (
 	"github.com/athanor-dev/athanor/cmd/cli"
 	"github.com/athanor-dev/athanor/cmd/internal/files"
 	"github.com/athanor-dev/athanor/cmd/internal/project"
+	"github.com/athanor-dev/athanor/cmd/internal/session"
 	"github.com/athanor-dev/athanor/cmd/internal/untrusted"
 	"github.com/athanor-dev/athanor/cmd/render"
 	"github.com/athanor-dev/athanor/engine"
@@ -69,11 +70,11 @@ type rotateLine struct {
 }
 
 // rotation says what to rotate.
-func (s *session) rotation(c *cli.Context, run string) rotate.Rotation {
+func rotation(s *session.Session, c *cli.Context, run string) rotate.Rotation {
 	return rotate.Rotation{
-		Store: s.project.Store, Stage: s.stage, Place: project.KeySources(c.Context, s.stage, s.dir), Wrapping: seal.Place.Again,
-		Claim:    statestore.Claim{Run: run, Command: "rotate", User: s.project.Who()},
-		Contents: contentsOf(s.stage, s.app.Catalog), Accept: c.Bool("accept-older-state"),
+		Store: s.Project.Store, Stage: s.Stage, Place: project.KeySources(c.Context, s.Stage, s.Dir), Wrapping: seal.Place.Again,
+		Claim:    statestore.Claim{Run: run, Command: "rotate", User: s.Project.Who()},
+		Contents: contentsOf(s.Stage, s.Opener.Catalog), Accept: c.Bool("accept-older-state"),
 	}
 }
 
@@ -108,13 +109,13 @@ func (a *app) secretRotate(c *cli.Context) error {
 	if err != nil || s == nil {
 		return err
 	}
-	line := rotateLine{secretLine: s.secretLine(c, secrets.Path), Number: s.engine.Key.Number()}
+	line := rotateLine{secretLine: secretLineOf(s, c, secrets.Path), Number: s.Engine.Key.Number()}
 	if !c.Bool("list-exposed") {
 		line.Run = project.NewRun()
 		a.Interrupts.Lasting()
-		rotation := s.rotation(c, line.Run)
+		rotation := rotation(s, c, line.Run)
 		for _, file := range c.StringSlice("copy") {
-			saved, err := a.savedCopy(c.Context, s.stage, file)
+			saved, err := a.savedCopy(c.Context, s.Stage, file)
 			if err != nil {
 				return err
 			}
@@ -128,7 +129,7 @@ func (a *app) secretRotate(c *cli.Context) error {
 		line.Rows, line.Sealed, line.Copies = result.Rows, result.Secrets, result.Copies
 		line.Left, line.Kept, line.Scraps, line.ScrapsIn = result.Left, result.Kept, len(result.Scraps) > 0, result.Scraps
 	}
-	if line.Exposed, err = rotate.Exposed(c.Context, s.rotation(c, "")); err != nil {
+	if line.Exposed, err = rotate.Exposed(c.Context, rotation(s, c, "")); err != nil {
 		return err
 	}
 	if a.AsJSON {
@@ -136,7 +137,7 @@ func (a *app) secretRotate(c *cli.Context) error {
 		a.JSON(line)
 		return nil
 	}
-	a.saidRotated(s.stage, seal.KeyPath(project.KeySources(c.Context, s.stage, s.dir)), line)
+	a.saidRotated(s.Stage, seal.KeyPath(project.KeySources(c.Context, s.Stage, s.Dir)), line)
 	return nil
 }
 
@@ -223,19 +224,19 @@ func (a *app) secretRecipients(c *cli.Context) error {
 	if err != nil || s == nil {
 		return err
 	}
-	snap, err := s.project.Store.Load(c.Context, s.stage)
+	snap, err := s.Project.Store.Load(c.Context, s.Stage)
 	if err != nil {
 		return err
 	}
-	place := project.KeySources(c.Context, s.stage, s.dir)
+	place := project.KeySources(c.Context, s.Stage, s.Dir)
 	place.Stored = snap.Meta[keeper.RingFact]
 	who, err := place.Recipients()
 	if err != nil {
 		return err
 	}
-	key := s.engine.Key
+	key := s.Engine.Key
 	line := recipientsLine{
-		secretLine: s.secretLine(c, seal.KeyPath(place)), Number: key.Number(), Recipients: append([]seal.Recipient{}, who...),
+		secretLine: secretLineOf(s, c, seal.KeyPath(place)), Number: key.Number(), Recipients: append([]seal.Recipient{}, who...),
 	}
 	line.From, line.Alone = key.Origin().Text, key.Origin().Alone
 	if a.AsJSON {
@@ -246,7 +247,7 @@ func (a *app) secretRecipients(c *cli.Context) error {
 		fmt.Fprintf(a.Out, "%s\n", strings.TrimSpace(fmt.Sprintf("%-10s  %s", r.By, r.To)))
 	}
 	if len(who) == 0 {
-		fmt.Fprintf(a.Err, "%s: the key has no recipient; it comes from %s\n", s.stage, line.From)
+		fmt.Fprintf(a.Err, "%s: the key has no recipient; it comes from %s\n", s.Stage, line.From)
 	}
 	fmt.Fprintf(a.Err, "key %s (number %d), opened here from %s\n", line.Key, line.Number, line.From)
 	return nil

@@ -8,6 +8,7 @@ import (
 	"github.com/athanor-dev/athanor"
 	"github.com/athanor-dev/athanor/cmd/cli"
 	"github.com/athanor-dev/athanor/cmd/internal/project"
+	"github.com/athanor-dev/athanor/cmd/internal/session"
 	"github.com/athanor-dev/athanor/cmd/internal/untrusted"
 	"github.com/athanor-dev/athanor/reconcile/props"
 	"github.com/athanor-dev/athanor/statestore/seal"
@@ -68,30 +69,21 @@ type secretLine struct {
 	Unopened []string `json:"unopened,omitempty"`
 }
 
-func (s *session) secretLine(c *cli.Context, file string) secretLine {
-	return secretLine{Type: c.Command.Name, Stack: s.stage.Stack, Stage: s.stage.Name, File: s.app.Place(file), Key: s.engine.Key.ID()}
+func secretLineOf(s *session.Session, c *cli.Context, file string) secretLine {
+	return secretLine{Type: c.Command.Name, Stack: s.Stage.Stack, Stage: s.Stage.Name, File: s.Opener.Place(file), Key: s.Engine.Key.ID()}
 }
 
 // openSecrets opens the stage of a command on secrets, and the secrets.
-func (a *app) openSecrets(c *cli.Context, names int) (*session, *seal.Secrets, error) {
-	s, err := a.openRecord(c, names)
+func (a *app) openSecrets(c *cli.Context, names int) (*session.Session, *seal.Secrets, error) {
+	s, err := a.OpenRecord(c, names)
 	if err != nil || s == nil {
 		return nil, nil, err
 	}
 	if c.Command.Name != "rotate" || c.Bool("list-exposed") {
-		s.unsalted()
+		s.Unsalted()
 	}
-	secrets, err := project.KeyPlace(c.Context, s.stage, s.dir).Secrets()
+	secrets, err := project.KeyPlace(c.Context, s.Stage, s.Dir).Secrets()
 	return s, secrets, err
-}
-
-// unsalted says how a stage gets a better key whose key guesses of one passphrase can be compared with.
-func (s *session) unsalted() {
-	if s.engine.Key.Origin().Unsalted {
-		a := s.app
-		fmt.Fprintf(a.Err, "note: the key of %s is derived from its passphrase without a random salt\n", s.stage)
-		a.Style(a.Err).Hints(a.Err, []string{"athanor secret rotate --stage " + s.stage.Name + " gives it a random one"})
-	}
 }
 
 func (a *app) secretSet(c *cli.Context) error {
@@ -106,16 +98,16 @@ func (a *app) secretSet(c *cli.Context) error {
 	if err != nil || s == nil {
 		return err
 	}
-	value, err := a.ReadSecret(c.Context, "secret", fmt.Sprintf("%s for %s: ", name, s.stage))
+	value, err := a.ReadSecret(c.Context, "secret", fmt.Sprintf("%s for %s: ", name, s.Stage))
 	if err != nil {
 		return err
 	}
-	if err := secrets.Set(s.engine.Key, name, value); err != nil {
+	if err := secrets.Set(s.Engine.Key, name, value); err != nil {
 		return err
 	}
-	line := s.secretLine(c, secrets.Path)
+	line := secretLineOf(s, c, secrets.Path)
 	line.Name = name
-	return a.said(line, fmt.Sprintf("%s: sealed %s in %s", s.stage, name, line.File))
+	return a.said(line, fmt.Sprintf("%s: sealed %s in %s", s.Stage, name, line.File))
 }
 
 // said prints what was done: a line of text, or of JSON.
@@ -139,7 +131,7 @@ func (a *app) secretRemove(c *cli.Context) error {
 	}
 	err = secrets.Remove(name)
 	if errors.Is(err, seal.ErrNoSecret) {
-		err = fmt.Errorf("%s has no sealed secret %s", s.stage, name)
+		err = fmt.Errorf("%s has no sealed secret %s", s.Stage, name)
 		if near, ok := props.Nearest(name, secrets.Names()); ok {
 			err = cli.Hint(err, "did you mean "+near+"?")
 		}
@@ -147,9 +139,9 @@ func (a *app) secretRemove(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	line := s.secretLine(c, secrets.Path)
+	line := secretLineOf(s, c, secrets.Path)
 	line.Name = name
-	return a.said(line, fmt.Sprintf("%s: removed %s from %s", s.stage, name, line.File))
+	return a.said(line, fmt.Sprintf("%s: removed %s from %s", s.Stage, name, line.File))
 }
 
 func (a *app) secretList(c *cli.Context) error {
@@ -157,8 +149,8 @@ func (a *app) secretList(c *cli.Context) error {
 	if err != nil || s == nil {
 		return err
 	}
-	key := s.engine.Key
-	line := s.secretLine(c, secrets.Path)
+	key := s.Engine.Key
+	line := secretLineOf(s, c, secrets.Path)
 	line.From, line.Alone, line.Secrets = key.Origin().Text, key.Origin().Alone, secrets.Names()
 	for _, name := range line.Secrets {
 		if _, err := secrets.Get(key, name); err != nil {
@@ -173,7 +165,7 @@ func (a *app) secretList(c *cli.Context) error {
 		fmt.Fprintln(a.Out, name)
 	}
 	if len(line.Secrets) == 0 {
-		fmt.Fprintf(a.Err, "%s: no secret is sealed\n", s.stage)
+		fmt.Fprintf(a.Err, "%s: no secret is sealed\n", s.Stage)
 	}
 	fmt.Fprintf(a.Err, "key %s, from %s\n", line.Key, line.From)
 	if line.Alone {

@@ -72,7 +72,7 @@ func (a *app) serve(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	a.store = p.Store
+	a.Store = p.Store
 	store, ok := p.Store.(statestore.Folders)
 	if !ok {
 		return cli.Hint(fmt.Errorf("store %s: %w", project.Redacted(c.String("store")), errNoService), "serve --store postgres://… or bolt:PATH")
@@ -127,7 +127,7 @@ func (a *app) serve(c *cli.Context) error {
 	a.Interrupts.Lasting()
 	a.firstToken(c, service.NewTokens(store, time.Now), issuers)
 	return a.serveOn(c.Context, listener, certificate, store, service.Settings{
-		Version: a.release.Text(), Rate: config.Limits.Rate, Burst: config.Limits.Burst, Streams: config.Limits.Streams, Proxies: proxies, OIDC: issuers, Webhooks: hooks, AuditKeys: keys, AuditKeep: keep, ApprovalLife: approvals,
+		Version: a.Release.Text(), Rate: config.Limits.Rate, Burst: config.Limits.Burst, Streams: config.Limits.Streams, Proxies: proxies, OIDC: issuers, Webhooks: hooks, AuditKeys: keys, AuditKeep: keep, ApprovalLife: approvals,
 		Log: func(method, path string, err error) { a.Warn("%s %s: %v", method, path, err) }, Plainly: render.Plainly,
 	}, mount)
 }

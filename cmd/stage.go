@@ -9,15 +9,10 @@ import (
 	"time"
 
 	"github.com/athanor-dev/athanor/cmd/cli"
-	"github.com/athanor-dev/athanor/cmd/internal/files"
-	"github.com/athanor-dev/athanor/cmd/internal/grants"
-	"github.com/athanor-dev/athanor/cmd/internal/loader"
 	"github.com/athanor-dev/athanor/cmd/internal/project"
-	"github.com/athanor-dev/athanor/cmd/internal/terminal"
+	"github.com/athanor-dev/athanor/cmd/internal/session"
 	"github.com/athanor-dev/athanor/cmd/internal/untrusted"
 	"github.com/athanor-dev/athanor/cmd/render"
-	"github.com/athanor-dev/athanor/engine"
-	"github.com/athanor-dev/athanor/reconcile/props"
 	"github.com/athanor-dev/athanor/statestore"
 	"github.com/athanor-dev/athanor/statestore/keeper"
 	"github.com/athanor-dev/athanor/statestore/seal"
@@ -67,7 +62,7 @@ type stageRun struct {
 }
 
 func (a *app) stageList(c *cli.Context) error {
-	p, err := a.openStore(c)
+	p, err := a.OpenStore(c)
 	if err != nil {
 		return err
 	}
@@ -100,29 +95,6 @@ func (a *app) stageList(c *cli.Context) error {
 	}
 	a.Style(a.Out).Stages(a.Out, shown, time.Now())
 	return nil
-}
-
-// openStore opens the state store of the directory that the command names, without a program.
-func (o *opener) openStore(c *cli.Context) (*project.Project, error) {
-	if c.NArg() > 1 {
-		return nil, cli.Hint(fmt.Errorf("unexpected argument %q", c.Args().Get(1)), "one DIRECTORY at most")
-	}
-	dir := files.Folder(c.Args().First())
-	if o.Program != nil && c.NArg() == 0 {
-		dir = o.Program.Dir
-	}
-	store := project.AbsoluteStore(c.String("store"))
-	if err := o.Confine(c, &loader.Source{Dir: dir}, store); err != nil {
-		return nil, err
-	}
-	if err := o.Permit(c.Context, grants.Document{}); err != nil {
-		return nil, err
-	}
-	p, err := project.Open(dir, store)
-	if err == nil {
-		o.store = p.Store
-	}
-	return p, err
 }
 
 // stageLines reads what the store has of every stage, or of those of one stack.
@@ -169,13 +141,13 @@ func stageLines(ctx context.Context, store statestore.Store, stack string) ([]st
 func (l *stageLine) readExpiry(ctx context.Context, p *project.Project) error {
 	stage := statestore.Stage{Stack: l.Stack, Name: l.Stage}
 	snap, err := p.Store.Load(ctx, stage)
-	if err != nil || snap.Meta[expiresFact] == nil {
+	if err != nil || snap.Meta[session.ExpiresFact] == nil {
 		return err
 	}
 	place := project.KeyPlace(ctx, stage, p.Root)
 	place.Stored = snap.Meta[keeper.RingFact]
 	if key, err := seal.Load(place, snap.KeyID); err == nil {
-		l.Expires, err = expires(snap, key)
+		l.Expires, err = session.Expires(snap, key)
 		return err
 	}
 	return nil
@@ -191,86 +163,4 @@ func (l *stageLine) shown() render.Stage {
 		st.Progress = *l.Progress
 	}
 	return st
-}
-
-// otherStages lists the stages that the store has of the session's stack, and whether the session's own is among them.
-func (s *session) otherStages(ctx context.Context) (others []string, known bool, err error) {
-	stages, err := s.project.Store.Stages(ctx)
-	if err != nil {
-		return nil, false, err
-	}
-	for _, stage := range stages {
-		switch {
-		case stage == s.stage:
-			known = true
-		case stage.Stack == s.stage.Stack:
-			others = append(others, stage.Name)
-		}
-	}
-	slices.Sort(others)
-	return others, known, nil
-}
-
-// existing makes sure that a command which only reads works on a stage that there is. A stage that was named and is unknown
-// beside others is an error; of the default one it says which other stages there are.
-func (s *session) existing(c *cli.Context) error {
-	others, known, err := s.otherStages(c.Context)
-	if err != nil || known || len(others) == 0 {
-		return err
-	}
-	if c.String("stage") == "" {
-		if !s.app.AsJSON {
-			fmt.Fprintf(s.app.Err, "note: stack %s has no stage %s yet; it has %s: --stage %s\n", s.stage.Stack, s.stage.Name, strings.Join(others, ", "),
-				suggested(s.stage.Name, others))
-		}
-		return nil
-	}
-	err = fmt.Errorf("stack %s has no stage %s; it has %s", s.stage.Stack, s.stage.Name, strings.Join(others, ", "))
-	if near, ok := props.Nearest(s.stage.Name, others); ok {
-		err = cli.Hint(err, "did you mean --stage "+near+"?")
-	}
-	return cli.Hint(err, fmt.Sprintf("athanor deploy --stage %s --new-stage creates it", s.stage.Name))
-}
-
-// suggested is the stage that is meant most likely: the one of dev sessions, else the first.
-func suggested(stage string, others []string) string {
-	local := engine.LocalStage + strings.TrimPrefix(stage, "dev-")
-	if slices.Contains(others, local) {
-		return local
-	}
-	return others[0]
-}
-
-// newStageFlag permits a stage that the store does not know.
-func newStageFlag() cli.Flag {
-	return &cli.BoolFlag{Category: cli.Safety, Name: "new-stage", Usage: "allow creating a stage beside others without asking, as --yes alone does not"}
-}
-
-// newStage is why a stage is not created; nil where it is known, the first of its stack, the default one, or permitted. With
-// count, it asks on a terminal for the name of the stage, and reports that it was typed.
-func (s *session) newStage(c *cli.Context, count int) (typed bool, err error) {
-	a := s.app
-	if c.String("stage") == "" || c.Bool("new-stage") || s.savedFile != nil && s.savedFile.NewStage || s.reviewed != nil && s.reviewed.NewStage {
-		return false, nil
-	}
-	others, known, err := s.otherStages(c.Context)
-	if err != nil || known || len(others) == 0 {
-		return false, err
-	}
-	near, found := props.Nearest(s.stage.Name, others)
-	if c.Bool("yes") || a.AsJSON || !terminal.IsTerminal(a.In) {
-		err := fmt.Errorf("%w: stage %s of %s is new, beside %s; --yes does not create it", engine.ErrNotApproved, s.stage.Name, s.stage.Stack, strings.Join(others, ", "))
-		if found {
-			err = cli.Hint(err, fmt.Sprintf("--stage %s if you meant %s", near, near))
-		}
-		return false, cli.Hint(err, "--new-stage creates "+s.stage.Name)
-	}
-	if count == 0 {
-		return false, nil // it is asked when the plan is known
-	}
-	if !found {
-		near = ""
-	}
-	a.Style(a.Err).NewStage(a.Err, s.stage.Stack, s.stage.Name, others, near, count)
-	return true, a.Expect(c.Context, s.stage.Name)
 }

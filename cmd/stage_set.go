@@ -9,10 +9,10 @@ import (
 
 	"github.com/athanor-dev/athanor/cmd/cli"
 	"github.com/athanor-dev/athanor/cmd/internal/project"
+	"github.com/athanor-dev/athanor/cmd/internal/session"
 	"github.com/athanor-dev/athanor/reconcile/props"
 	"github.com/athanor-dev/athanor/reconcile/token"
 	"github.com/athanor-dev/athanor/service"
-	"github.com/athanor-dev/athanor/statestore/remote"
 	"github.com/athanor-dev/athanor/statestore/remote/wire"
 )
 
@@ -66,12 +66,12 @@ func (a *app) stageSet(c *cli.Context) error {
 	if n == 0 {
 		return cli.Hint(errors.New("there is nothing to set"), "athanor stage set private=on")
 	}
-	var s *session
-	s, err = a.openProgram(c, n)
+	var s *session.Session
+	s, err = a.OpenProgram(c, n)
 	if err != nil || s == nil {
 		return err
 	}
-	return s.setRule(c.Context, change)
+	return setRule(c.Context, s, change)
 }
 
 // retention is a duration as the service takes it. Off is none.
@@ -90,33 +90,33 @@ func retention(value string) (string, error) {
 }
 
 // setRule changes the rule of the stage at its service, and shows it.
-func (s *session) setRule(ctx context.Context, change wire.StageRuleChange) error {
-	store, ok := s.project.Store.(*remote.Store)
-	if !ok {
-		return notAService(s.store, "has rules of stages")
-	}
-	rule, err := store.SetRule(ctx, s.stage, change)
+func setRule(ctx context.Context, s *session.Session, change wire.StageRuleChange) error {
+	store, err := project.Service(s.Project.Store, s.Store, "has rules of stages")
 	if err != nil {
 		return err
 	}
-	a := s.app
+	rule, err := store.SetRule(ctx, s.Stage, change)
+	if err != nil {
+		return err
+	}
+	a := s.Opener
 	if a.AsJSON {
-		a.JSON(map[string]any{"type": "rule", "stack": s.stage.Stack, "stage": s.stage.Name, "approval": rule.Approval, "private": rule.Private, "retention": rule.Retention})
+		a.JSON(map[string]any{"type": "rule", "stack": s.Stage.Stack, "stage": s.Stage.Name, "approval": rule.Approval, "private": rule.Private, "retention": rule.Retention})
 		return nil
 	}
 	word := map[bool]string{true: "on", false: "off"}
 	if change.Approval != nil {
-		fmt.Fprintf(a.Out, "%s: approval is %s\n", s.stage, word[rule.Approval])
+		fmt.Fprintf(a.Out, "%s: approval is %s\n", s.Stage, word[rule.Approval])
 	}
 	if change.Private != nil {
-		fmt.Fprintf(a.Out, "%s: private is %s\n", s.stage, word[rule.Private])
+		fmt.Fprintf(a.Out, "%s: private is %s\n", s.Stage, word[rule.Private])
 	}
 	if change.Retention != "" {
 		said := "off"
 		if kept, err := time.ParseDuration(rule.Retention); err == nil {
 			said = token.FormatDuration(kept)
 		}
-		fmt.Fprintf(a.Out, "%s: retention is %s\n", s.stage, said)
+		fmt.Fprintf(a.Out, "%s: retention is %s\n", s.Stage, said)
 	}
 	return nil
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/athanor-dev/athanor/cmd/cli"
 	"github.com/athanor-dev/athanor/cmd/internal/project"
+	"github.com/athanor-dev/athanor/cmd/internal/session"
 	"github.com/athanor-dev/athanor/cmd/internal/untrusted"
 	"github.com/athanor-dev/athanor/engine"
 )
@@ -58,7 +59,7 @@ state mv net/ core/                 a whole scope
 state mv blue green green blue      two change places
 state mv motd site:motd             to the same stage of stack site
 state mv a site/prod:a b site/prod:b --new-stage`,
-		Flags: project.StageFlags(cli.ApplyFlags(cli.StackFlag("read"), newStageFlag())...), Action: a.stateMove,
+		Flags: project.StageFlags(cli.ApplyFlags(cli.StackFlag("read"), session.NewStageFlag())...), Action: a.stateMove,
 	}
 }
 
@@ -83,7 +84,7 @@ func (a *app) stateMove(c *cli.Context) error {
 	if names == 0 {
 		return cli.Hint(errors.New("state mv: from which address to which?"), "athanor state mv OLD NEW, or OLD STACK[/STAGE]:NEW; `athanor state list` lists addresses")
 	}
-	s, err := a.openState(c, names, "Move these in")
+	s, err := a.OpenState(c, names, "Move these in")
 	if err != nil || s == nil {
 		return err
 	}
@@ -91,15 +92,15 @@ func (a *app) stateMove(c *cli.Context) error {
 	for i := 0; i < names; i += 2 {
 		renames = append(renames, engine.Rename{From: c.Args().Get(i), To: c.Args().Get(i + 1)})
 	}
-	to, err := s.destinations(renames)
+	to, err := destinations(s, renames)
 	if err != nil {
 		return err
 	}
-	if to != s.stage {
-		return a.halfMoved(s.relocate(c, to, renames), "the same command finishes it")
+	if to != s.Stage {
+		return a.halfMoved(relocate(s, c, to, renames), "the same command finishes it")
 	}
-	p, err := s.engine.PlanMove(c.Context, s.stage, s.graph.Dir, renames)
-	return a.halfMoved(s.proceed(c, p, err), "the same command finishes it, and so does the next deploy")
+	p, err := s.Engine.PlanMove(c.Context, s.Stage, s.Graph.Dir, renames)
+	return a.halfMoved(s.Proceed(c, p, err), "the same command finishes it, and so does the next deploy")
 }
 
 // halfMoved tells a move that was cut from one that was not begun, and says what finishes it.
@@ -115,29 +116,13 @@ func (a *app) stateRemove(c *cli.Context) error {
 	if c.NArg() == 0 {
 		return cli.Hint(errors.New("state rm: which addresses?"), "`athanor state list` lists them")
 	}
-	s, err := a.openState(c, c.NArg(), "Remove these from the state of, and delete nothing in")
+	s, err := a.OpenState(c, c.NArg(), "Remove these from the state of, and delete nothing in")
 	if err != nil || s == nil {
 		return err
 	}
-	p, err := s.engine.PlanRemove(c.Context, s.stage, c.Args().Slice())
-	if err = s.proceed(c, p, err); err == nil && !a.AsJSON {
+	p, err := s.Engine.PlanRemove(c.Context, s.Stage, c.Args().Slice())
+	if err = s.Proceed(c, p, err); err == nil && !a.AsJSON {
 		fmt.Fprintln(a.Err, "Removed from state. The cloud objects were not deleted.")
 	}
 	return err
-}
-
-// openState opens a stage for a command that changes its record. The first names arguments are not the target.
-func (o *opener) openState(c *cli.Context, names int, question string) (*session, error) {
-	s, err := o.openExisting(c, names)
-	if err != nil || s == nil {
-		return nil, err
-	}
-	s.command, s.question = "state", question
-	if s.graph == nil {
-		s.graph = &engine.Graph{Format: engine.GraphFormat, Stack: s.stage.Stack, Stage: s.stage.Name, Dir: s.dir}
-	}
-	if c.String("stack") != "" && c.NArg() == names {
-		return s, s.findDir(c)
-	}
-	return s, nil
 }

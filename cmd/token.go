@@ -72,7 +72,7 @@ func (a *app) tokens(c *cli.Context) (tokenRoom, error) {
 	if err != nil {
 		return nil, err
 	}
-	a.store = p.Store
+	a.Store = p.Store
 	switch store := p.Store.(type) {
 	case *remote.Store:
 		return remote.Tokens{Store: store}, nil

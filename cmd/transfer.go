@@ -12,6 +12,7 @@ import (
 	"github.com/athanor-dev/athanor/cmd/internal/files"
 	"github.com/athanor-dev/athanor/cmd/internal/grants"
 	"github.com/athanor-dev/athanor/cmd/internal/project"
+	"github.com/athanor-dev/athanor/cmd/internal/session"
 	"github.com/athanor-dev/athanor/cmd/internal/untrusted"
 	"github.com/athanor-dev/athanor/cmd/render"
 	"github.com/athanor-dev/athanor/engine"
@@ -51,11 +52,11 @@ state import prod.json --serial 17            replace what is there at serial 17
 }
 
 func (a *app) stateExport(c *cli.Context) error {
-	s, err := a.openExisting(c, 0)
+	s, err := a.OpenExisting(c, 0)
 	if err != nil || s == nil {
 		return err
 	}
-	doc, err := s.engine.Export(c.Context, s.stage, c.Bool("reveal"))
+	doc, err := s.Engine.Export(c.Context, s.Stage, c.Bool("reveal"))
 	if err != nil {
 		return err
 	}
@@ -72,7 +73,7 @@ func (a *app) stateExport(c *cli.Context) error {
 	if err := files.WritePrivate(file, data); err != nil {
 		return err
 	}
-	fmt.Fprintf(a.Err, "saved: %d rows of %s at serial %d\n", len(doc.Rows), s.stage, doc.From.Serial)
+	fmt.Fprintf(a.Err, "saved: %d rows of %s at serial %d\n", len(doc.Rows), s.Stage, doc.From.Serial)
 	return nil
 }
 
@@ -97,8 +98,8 @@ func (a *app) stateImport(c *cli.Context) error {
 	if c.IsSet("serial") {
 		serial = new(c.Uint64("serial"))
 	}
-	p, err := s.engine.PlanImport(c.Context, s.stage, doc, serial)
-	return s.proceed(c, p, err)
+	p, err := s.Engine.PlanImport(c.Context, s.Stage, doc, serial)
+	return s.Proceed(c, p, err)
 }
 
 func (a *app) readDocument(ctx context.Context, file string) ([]byte, error) {
@@ -111,7 +112,7 @@ func (a *app) readDocument(ctx context.Context, file string) ([]byte, error) {
 }
 
 // openImport opens the stage that a document is of. The document says what a program would: its stack and its stage.
-func (a *app) openImport(c *cli.Context, doc *engine.Export) (*session, error) {
+func (a *app) openImport(c *cli.Context, doc *engine.Export) (*session.Session, error) {
 	for name, value := range map[string]string{"stack": doc.Stack, "stage": doc.Stage} {
 		if c.IsSet(name) {
 			continue
@@ -120,23 +121,23 @@ func (a *app) openImport(c *cli.Context, doc *engine.Export) (*session, error) {
 			return nil, err
 		}
 	}
-	s, src, err := a.begin(c, 1)
+	s, src, err := a.Begin(c, 1)
 	if err != nil {
 		return nil, err
 	}
 	if err := a.Permit(c.Context, grants.Document{}); err != nil {
 		return nil, err
 	}
-	if s.project, err = project.Open(src.Dir, s.store); err != nil {
+	if s.Project, err = project.Open(src.Dir, s.Store); err != nil {
 		return nil, err
 	}
-	if doc.Sealed() && s.stage.Stack == doc.Stack && s.stage.Name == doc.Stage {
-		s.project.KeyID = doc.Key
+	if doc.Sealed() && s.Stage.Stack == doc.Stack && s.Stage.Name == doc.Stage {
+		s.Project.KeyID = doc.Key
 	}
-	if s.engine, err = s.project.Engine(c.Context, s.stage, src.Dir, a.Catalog, c.Bool("accept-older-state")); err != nil {
+	if s.Engine, err = s.Project.Engine(c.Context, s.Stage, src.Dir, a.Catalog, c.Bool("accept-older-state")); err != nil {
 		return nil, err
 	}
-	a.Redacted = s.engine.Redacted
-	s.command, s.question = "state", "Replace the state of"
+	a.Redacted = s.Engine.Redacted
+	s.Command, s.Question = "state", "Replace the state of"
 	return s, nil
 }

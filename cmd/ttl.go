@@ -9,81 +9,16 @@ import (
 	"github.com/athanor-dev/athanor/cmd/cli"
 	"github.com/athanor-dev/athanor/cmd/internal/files"
 	"github.com/athanor-dev/athanor/cmd/internal/project"
+	"github.com/athanor-dev/athanor/cmd/internal/session"
 	"github.com/athanor-dev/athanor/cmd/render"
 	"github.com/athanor-dev/athanor/engine"
-	"github.com/athanor-dev/athanor/engine/state"
-	"github.com/athanor-dev/athanor/reconcile/tree"
 	"github.com/athanor-dev/athanor/statestore"
 	"github.com/athanor-dev/athanor/statestore/seal"
 )
 
-// expiresFact is the name of the stage-wide fact that says when a stage may be reaped.
-const expiresFact = "expires"
-
 // ttlFlag lets a stage expire.
 func ttlFlag() cli.Flag {
 	return &cli.GenericFlag{Name: "ttl", Value: cli.NewDuration(0), Usage: "allow stage reap to delete the stage when no deploy with --ttl has been made for `DURATION`, such as 3d; 0: never"}
-}
-
-// expires reads when a stage may be reaped, zero for never.
-func expires(snap *statestore.Snapshot, key *seal.Key) (time.Time, error) {
-	sealed := snap.Meta[expiresFact]
-	if sealed == nil {
-		return time.Time{}, nil
-	}
-	plain, err := key.Open(sealed, state.Binding(snap.Stage, "\x00"+expiresFact))
-	if err != nil {
-		return time.Time{}, fmt.Errorf("the fact %s: %w", expiresFact, err)
-	}
-	v, err := tree.Decode(plain)
-	if err != nil {
-		return time.Time{}, fmt.Errorf("the fact %s: %w", expiresFact, err)
-	}
-	text, _ := v.(string)
-	return time.Parse(time.RFC3339, text)
-}
-
-// storeTime is the store's clock when it gave a lease.
-func storeTime(lease statestore.Lease) time.Time { return lease.Expires.Add(-lease.TTL) }
-
-// renew writes when the stage expires, by the store's clock, as a run of its own. A duration of 0 lets it never expire.
-func (s *session) renew(ctx context.Context, ttl time.Duration) error {
-	e := s.engine
-	lease, err := e.Store.Acquire(ctx, s.stage, statestore.Claim{Run: project.NewRun(), Command: "ttl", User: e.User})
-	if err != nil {
-		return err
-	}
-	var sealed []byte
-	if ttl > 0 {
-		until := storeTime(lease).Add(ttl).UTC().Format(time.RFC3339)
-		sealed = e.Key.Seal(tree.Canonical(until), state.Binding(s.stage, "\x00"+expiresFact))
-	}
-	_, err = e.Store.Commit(context.WithoutCancel(ctx), lease, statestore.Batch{
-		Seq: 1, Meta: map[string][]byte{expiresFact: sealed}, KeyID: e.Key.ID(), Finish: statestore.Succeeded,
-	})
-	return err
-}
-
-// expiring deploys with --ttl: a new stage expires from before its first object on, so that one whose deploy is cut is found
-// too; of any other the time is renewed when the deploy is complete.
-func (s *session) expiring(c *cli.Context, deploy func() error) error {
-	if !c.IsSet("ttl") {
-		return deploy()
-	}
-	runs, err := s.project.Store.Runs(c.Context, s.stage, 1)
-	if err != nil {
-		return err
-	}
-	isNew := len(runs) == 0
-	if isNew && c.Duration("ttl") > 0 {
-		if err := s.renew(c.Context, c.Duration("ttl")); err != nil {
-			return err
-		}
-	}
-	if err := deploy(); err != nil || isNew {
-		return err
-	}
-	return s.renew(c.Context, c.Duration("ttl"))
 }
 
 func (a *app) stageReapCommand() *cli.Command {
@@ -116,7 +51,7 @@ type reaped struct {
 }
 
 func (a *app) stageReap(c *cli.Context) error {
-	p, err := a.openStore(c)
+	p, err := a.OpenStore(c)
 	if err != nil {
 		return err
 	}
@@ -124,7 +59,7 @@ func (a *app) stageReap(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	var over []*session
+	var over []*session.Session
 	failed := false
 	for _, stage := range stages {
 		if name := c.String("stack"); name != "" && stage.Stack != name {
@@ -156,7 +91,7 @@ func (a *app) stageReap(c *cli.Context) error {
 		return err
 	}
 	for _, s := range over {
-		switch err := s.reap(c); {
+		switch err := reapStage(s, c); {
 		case errors.Is(err, errRenewed):
 			a.reaped(s, "renewed", nil)
 		case err != nil && c.Context.Err() != nil:
@@ -175,19 +110,19 @@ func (a *app) stageReap(c *cli.Context) error {
 }
 
 // approveReap asks whether the stages that are over are deleted.
-func (a *app) approveReap(c *cli.Context, over []*session) error {
+func (a *app) approveReap(c *cli.Context, over []*session.Session) error {
 	if c.Bool("yes") {
 		return nil
 	}
 	for _, s := range over {
-		fmt.Fprintf(a.Err, "%s is over since %s\n", s.stage, s.expires.UTC().Format(time.DateTime))
+		fmt.Fprintf(a.Err, "%s is over since %s\n", s.Stage, s.Expires.UTC().Format(time.DateTime))
 	}
 	return a.Ask(c.Context, fmt.Sprintf("Delete %s?", render.Plural(len(over), "stage", "stages")))
 }
 
 // reaped prints what became of a stage.
-func (a *app) reaped(s *session, result string, err error) {
-	line := reaped{Type: "reap", Stack: s.stage.Stack, Stage: s.stage.Name, Expires: s.expires.UTC(), Result: result}
+func (a *app) reaped(s *session.Session, result string, err error) {
+	line := reaped{Type: "reap", Stack: s.Stage.Stack, Stage: s.Stage.Name, Expires: s.Expires.UTC(), Result: result}
 	if _, shown := errors.AsType[cli.ExitCode](err); err != nil && !shown {
 		line.Error = a.Masked(err)
 	}
@@ -198,42 +133,42 @@ func (a *app) reaped(s *session, result string, err error) {
 	if line.Error != "" {
 		a.Report(err)
 	}
-	fmt.Fprintf(a.Out, "%s  %s\n", s.stage, result)
+	fmt.Fprintf(a.Out, "%s  %s\n", s.Stage, result)
 }
 
 // overdue opens a stage that has objects and is over by the clock of this machine; nil for any other.
-func (a *app) overdue(c *cli.Context, p *project.Project, stage statestore.Stage) (*session, error) {
+func (a *app) overdue(c *cli.Context, p *project.Project, stage statestore.Stage) (*session.Session, error) {
 	snap, err := p.Store.Load(c.Context, stage)
 	if err != nil {
 		return nil, err
 	}
-	if snap.Meta[expiresFact] == nil || len(snap.Rows) == 0 {
+	if snap.Meta[session.ExpiresFact] == nil || len(snap.Rows) == 0 {
 		return nil, nil //nolint:nilnil // it is not for reaping, which is no error
 	}
-	s := &session{
-		app: a.opener, stage: stage, store: project.AbsoluteStore(c.String("store")), began: time.Now(), command: "reap", options: cli.PlanOptions(c),
+	s := &session.Session{
+		Opener: a.Opener, Stage: stage, Store: project.AbsoluteStore(c.String("store")), Began: time.Now(), Command: "reap", Options: cli.PlanOptions(c),
 	}
 	dir := files.Folder(c.Args().First())
 	if a.Program != nil && c.NArg() == 0 {
 		dir = a.Program.Dir
 	}
-	if err := s.open(c, dir); err != nil {
+	if err := s.Open(c, dir); err != nil {
 		return nil, err
 	}
-	if s.expires, err = expires(snap, s.engine.Key); err != nil || time.Now().Before(s.expires) {
+	if s.Expires, err = session.Expires(snap, s.Engine.Key); err != nil || time.Now().Before(s.Expires) {
 		return nil, err
 	}
 	return s, nil
 }
 
-// reap deletes everything of a stage, from its state.
-func (s *session) reap(c *cli.Context) error {
-	s.graph = &engine.Graph{Format: engine.GraphFormat, Stack: s.stage.Stack, Stage: s.stage.Name, Dir: s.dir}
-	if err := s.findDir(c); err != nil {
+// reapStage deletes everything of a stage, from its state.
+func reapStage(s *session.Session, c *cli.Context) error {
+	s.Graph = &engine.Graph{Format: engine.GraphFormat, Stack: s.Stage.Stack, Stage: s.Stage.Name, Dir: s.Dir}
+	if err := s.FindDir(c); err != nil {
 		return err
 	}
-	s.engine.Store = &unlessRenewed{s.engine.Store, s.engine.Key}
-	p, err := s.engine.PlanDestroy(c.Context, s.stage, s.graph, s.options)
+	s.Engine.Store = &unlessRenewed{s.Engine.Store, s.Engine.Key}
+	p, err := s.Engine.PlanDestroy(c.Context, s.Stage, s.Graph, s.Options)
 	if err != nil {
 		return err
 	}
@@ -243,10 +178,10 @@ func (s *session) reap(c *cli.Context) error {
 	if blocked := p.Blocked(); len(blocked) > 0 {
 		return p.BlockedError(blocked)
 	}
-	if err := s.apply(c, p); err != nil {
+	if err := s.Apply(c, p); err != nil {
 		return err
 	}
-	s.forget(c.Context, p)
+	s.Forget(c.Context, p)
 	return nil
 }
 
@@ -269,9 +204,9 @@ func (u *unlessRenewed) Acquire(ctx context.Context, stage statestore.Stage, cla
 	snap, err := u.Store.Load(ctx, stage)
 	var until time.Time
 	if err == nil {
-		until, err = expires(snap, u.key)
+		until, err = session.Expires(snap, u.key)
 	}
-	if err == nil && !until.IsZero() && !storeTime(lease).Before(until) {
+	if err == nil && !until.IsZero() && !session.StoreTime(lease).Before(until) {
 		return lease, nil
 	}
 	if err == nil {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/athanor-dev/athanor/cmd/internal/project"
+	"github.com/athanor-dev/athanor/cmd/internal/session"
 	"github.com/athanor-dev/athanor/engine"
 	"github.com/athanor-dev/athanor/statestore"
 	"github.com/athanor-dev/athanor/statestore/bolt"
@@ -27,7 +28,7 @@ func TestUnlessRenewed(t *testing.T) {
 		t.Fatal(err)
 	}
 	sealed := keeper.New(store, stage, key, nil)
-	s := &session{stage: stage, engine: &engine.Engine{Store: sealed, Key: key}}
+	s := &session.Session{Stage: stage, Engine: &engine.Engine{Store: sealed, Key: key}}
 	held := &unlessRenewed{sealed, key}
 	acquire := func() (statestore.Lease, error) {
 		return held.Acquire(t.Context(), stage, statestore.Claim{Run: project.NewRun(), Command: "reap"})
@@ -43,7 +44,7 @@ func TestUnlessRenewed(t *testing.T) {
 		{"over again", time.Nanosecond, nil},
 		{"never", 0, errRenewed},
 	} {
-		if err := s.renew(t.Context(), tt.ttl); err != nil {
+		if err := session.RenewExpiry(t.Context(), s, tt.ttl); err != nil {
 			t.Fatalf("%s: %v", tt.name, err)
 		}
 		lease, err := acquire()
@@ -64,14 +65,14 @@ func TestUnlessRenewed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := s.renew(t.Context(), time.Nanosecond); err != nil {
+	if err := session.RenewExpiry(t.Context(), s, time.Nanosecond); err != nil {
 		t.Fatal(err)
 	}
 	snap, err := sealed.Load(t.Context(), stage)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if until, err := expires(snap, other); err == nil {
+	if until, err := session.Expires(snap, other); err == nil {
 		t.Errorf("another key reads %s", until)
 	}
 }

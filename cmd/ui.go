@@ -14,6 +14,7 @@ import (
 	"github.com/athanor-dev/athanor/cmd/internal/files"
 	"github.com/athanor-dev/athanor/cmd/internal/project"
 	"github.com/athanor-dev/athanor/cmd/internal/savedplan"
+	"github.com/athanor-dev/athanor/cmd/internal/session"
 	"github.com/athanor-dev/athanor/cmd/render"
 	"github.com/athanor-dev/athanor/engine"
 	"github.com/athanor-dev/athanor/reconcile"
@@ -47,7 +48,7 @@ ui --source-url 'https://github.com/acme/shop/blob/main/{file}#L{line}'`,
 }
 
 func (a *app) ui(c *cli.Context) error {
-	p, err := a.openStore(c)
+	p, err := a.OpenStore(c)
 	if err != nil {
 		return err
 	}
@@ -65,13 +66,13 @@ func (a *app) ui(c *cli.Context) error {
 		return cli.Hint(fmt.Errorf("--listen %s: the pages are for this machine alone", c.String("listen")), "athanor serve shows them to a team")
 	}
 	door := webpage.NewDoor(listener.Addr(), project.UserName())
-	local := &localPages{app: a.opener, project: p, dir: files.Folder(c.Args().First()), engines: map[statestore.Stage]*engine.Engine{}}
+	local := &localPages{app: a.Opener, project: p, dir: files.Folder(c.Args().First()), engines: map[statestore.Stage]*engine.Engine{}}
 	cancel := local.cancel
 	if !c.Bool("allow-write") {
 		cancel = nil
 	}
 	pages := webpage.New(context.WithoutCancel(c.Context), webpage.Settings{
-		Store: p.Store, StoreName: project.Redacted(p.Name), Version: a.release.Text(), Admit: door.Admit, Open: local.open, HoldsData: holdsData(a.Catalog),
+		Store: p.Store, StoreName: project.Redacted(p.Name), Version: a.Release.Text(), Admit: door.Admit, Open: local.open, HoldsData: session.HoldsData(a.Catalog),
 		Declared: local.declared(c), SourceURL: c.String("source-url"), Plans: local.plans(c.StringSlice("plan")), Cancel: cancel, Drift: local.drift,
 		Log: func(method, path string, err error) { a.Warn("%s %s: %v", method, path, err) }, Plainly: render.Plainly,
 	})
@@ -105,7 +106,7 @@ func serveLocally(ctx context.Context, listener net.Listener, handler http.Handl
 
 // localPages opens for pages what this machine has the keys of.
 type localPages struct {
-	app     *opener
+	app     *session.Opener
 	project *project.Project
 	dir     string
 
@@ -206,11 +207,11 @@ func (l *localPages) places(ctx context.Context, c *cli.Context, stage statestor
 	if err != nil || src.GoMain || l.app.ReadSource(c, src) != nil {
 		return nil
 	}
-	s := &session{app: l.app, stage: stage, config: map[string]string{}}
-	if s.config, err = cli.ConfigValues(c); err != nil || s.fillConfig(ctx, src) != nil {
+	s := &session.Session{Opener: l.app, Stage: stage, Config: map[string]string{}}
+	if s.Config, err = cli.ConfigValues(c); err != nil || s.FillConfig(ctx, src) != nil {
 		return nil
 	}
-	g, err := l.app.Load(ctx, src, stage.Name, s.config)
+	g, err := l.app.Load(ctx, src, stage.Name, s.Config)
 	if err != nil || g.Stack != stage.Stack {
 		return nil
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/athanor-dev/athanor/cmd/cli"
 	"github.com/athanor-dev/athanor/cmd/internal/grants"
 	"github.com/athanor-dev/athanor/cmd/internal/project"
+	"github.com/athanor-dev/athanor/cmd/internal/session"
 	"github.com/athanor-dev/athanor/cmd/render"
 	"github.com/athanor-dev/athanor/engine"
 	"github.com/athanor-dev/athanor/reconcile"
@@ -26,78 +27,78 @@ import (
 // planUntrusted plans a stranger's stack: no secret is read, no program is built or run, and what could not be observed
 // is said. Without a state store, its key or credentials it plans from the program alone.
 func (a *app) planUntrusted(c *cli.Context) error {
-	s, src, err := a.begin(c, 0)
+	s, src, err := a.Begin(c, 0)
 	if err != nil {
 		return err
 	}
 	if a.Granted != nil {
 		a.Granted.Asks = false
 	}
-	if err := s.fillConfig(c.Context, src); err != nil {
+	if err := s.FillConfig(c.Context, src); err != nil {
 		return err
 	}
-	g, err := a.Load(c.Context, src, s.stage.Name, s.config)
+	g, err := a.Load(c.Context, src, s.Stage.Name, s.Config)
 	if err != nil {
 		return err
 	}
 	c.Context = a.Granted.Within(c.Context)
-	s.stage.Stack = g.Stack
+	s.Stage.Stack = g.Stack
 	unobserved := grants.Unobserved(g, grants.Runs)
-	s.graph = grants.Without(g, unobserved)
-	missing, err := s.openUntrusted(c, src.Dir)
+	s.Graph = grants.Without(g, unobserved)
+	missing, err := openUntrusted(s, c, src.Dir)
 	if err != nil {
 		return err
 	}
 	if missing == "" {
-		missing = a.unreached(c.Context, s.graph)
+		missing = a.unreached(c.Context, s.Graph)
 	}
 	if missing != "" {
 		return a.showProgram(c, g, missing)
 	}
 	// What is not observed stays as state has it.
-	snap, err := s.project.Store.Load(c.Context, s.stage)
+	snap, err := s.Project.Store.Load(c.Context, s.Stage)
 	if err != nil {
 		return err
 	}
 	for _, address := range slices.Sorted(maps.Keys(unobserved)) {
 		if _, there := snap.Rows[address]; there {
-			s.options.Exclude = append(s.options.Exclude, address)
+			s.Options.Exclude = append(s.Options.Exclude, address)
 		}
 	}
-	p, err := s.plan(c.Context)
-	s.unobserved = unobserved
-	return s.show(c, p, err)
+	p, err := s.Plan(c.Context)
+	s.Unobserved = unobserved
+	return s.Show(c, p, err)
 }
 
 // openUntrusted opens state that is there already, with a key that is there already. Missing says what there is not.
-func (s *session) openUntrusted(c *cli.Context, dir string) (missing string, err error) {
-	if s.store == "" {
+func openUntrusted(s *session.Session, c *cli.Context, dir string) (missing string, err error) {
+	if s.Store == "" {
 		if _, err := os.Stat(filepath.Join(project.Root(dir), ".athanor", "state.db")); errors.Is(err, fs.ErrNotExist) {
 			return "there is no state store", nil
 		}
 	}
-	s.dir = dir
-	if s.project, err = project.Open(dir, s.store); err != nil {
+	s.Dir = dir
+	if s.Project, err = project.Open(dir, s.Store); err != nil {
 		return "", err
 	}
-	s.app.store = s.project.Store
-	snap, err := s.project.Store.Load(c.Context, s.stage)
+	s.Opener.Store = s.Project.Store
+	snap, err := s.Project.Store.Load(c.Context, s.Stage)
 	switch {
 	case err != nil:
 		return "the state store cannot be read: " + err.Error(), nil
 	case snap.KeyID == "":
 		return "the stage has no state", nil
 	}
-	place := project.KeySources(c.Context, s.stage, dir)
+	place := project.KeySources(c.Context, s.Stage, dir)
 	place.Stored = snap.Meta[keeper.RingFact]
 	if _, err := seal.Load(place, snap.KeyID); err != nil {
 		return "the stage's key is not here", nil //nolint:nilerr // it is said in place of an error
 	}
-	if s.engine, err = s.project.Engine(c.Context, s.stage, dir, s.app.Catalog, c.Bool("accept-older-state")); err != nil {
+	if s.Engine, err = s.Project.Engine(c.Context, s.Stage, dir, s.Opener.Catalog, c.Bool("accept-older-state")); err != nil {
 		return "", err
 	}
-	s.engine.Parallel, s.engine.Peers = c.Int("parallel"), newPeers(c, s)
-	s.app.Redacted = s.engine.Redacted
+	s.Engine.Parallel, s.Engine.Peers = c.Int("parallel"), session.NewPeers(c, s)
+	s.Opener.Redacted = s.Engine.Redacted
 	return "", nil
 }
 

@@ -31,8 +31,8 @@ A release on a terminal asks for that file once a day and says when there is a n
 }
 
 func (a *app) printVersion(c *cli.Context) error {
-	commit, date := a.release.Built()
-	line := versionLine{Version: a.release.Text(), Commit: commit, Date: date, Kinds: len(a.Catalog.Types())}
+	commit, date := a.Release.Built()
+	line := versionLine{Version: a.Release.Text(), Commit: commit, Date: date, Kinds: len(a.Catalog.Types())}
 	if c.NArg() > 1 || c.NArg() > 0 && !c.Bool("check") {
 		return cli.Hint(fmt.Errorf("unexpected argument %q", c.Args().Get(c.NArg()-1)), "athanor version --check DIRECTORY")
 	}

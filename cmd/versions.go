@@ -42,26 +42,26 @@ state restore --serial 17 --stage prod --yes`,
 }
 
 func (a *app) stateHistory(c *cli.Context) error {
-	s, err := a.openRuns(c, 0)
+	s, err := a.OpenRuns(c, 0)
 	if err != nil || s == nil {
 		return err
 	}
-	store, err := s.project.Versions()
+	store, err := s.Project.Versions()
 	if err != nil {
 		return err
 	}
-	versions, err := store.Versions(c.Context, s.stage)
+	versions, err := store.Versions(c.Context, s.Stage)
 	if err != nil {
 		return err
 	}
 	if len(versions) == 0 && !a.AsJSON {
-		fmt.Fprintf(a.Err, "%s: there is no state\nnext:  %s\n", s.stage, firstDeploy(c))
+		fmt.Fprintf(a.Err, "%s: there is no state\nnext:  %s\n", s.Stage, firstDeploy(c))
 	}
 	lines := make([]render.Version, len(versions))
 	for i, v := range versions {
 		user, identity := project.IdentityOf(v.User)
 		lines[i] = render.Version{
-			Type: "version", Stack: s.stage.Stack, Stage: s.stage.Name, Serial: v.Serial, Newest: i == 0, Run: v.Run, Command: v.Command,
+			Type: "version", Stack: s.Stage.Stack, Stage: s.Stage.Name, Serial: v.Serial, Newest: i == 0, Run: v.Run, Command: v.Command,
 			User: user, Identity: identity, Written: v.Written,
 		}
 	}
@@ -79,39 +79,39 @@ func (a *app) stateRestore(c *cli.Context) error {
 	if !c.IsSet("serial") {
 		return cli.Hint(errors.New("state restore: which version?"), "--serial N; `athanor state history` lists them")
 	}
-	s, err := a.openState(c, 0, "Replace the state by an earlier version in")
+	s, err := a.OpenState(c, 0, "Replace the state by an earlier version in")
 	if err != nil || s == nil {
 		return err
 	}
-	store, err := s.project.Versions()
+	store, err := s.Project.Versions()
 	if err != nil {
 		return err
 	}
-	versions, err := store.Versions(c.Context, s.stage)
+	versions, err := store.Versions(c.Context, s.Stage)
 	if err != nil {
 		return err
 	}
 	serial := c.Uint64("serial")
-	snap, err := store.LoadVersion(c.Context, s.stage, serial)
+	snap, err := store.LoadVersion(c.Context, s.Stage, serial)
 	if errors.Is(err, statestore.ErrNoVersion) {
 		return cli.Hint(err, "`athanor state history` lists the versions that are kept")
 	}
 	if err != nil {
 		return err
 	}
-	whole := keeper.NewWhole(s.project.Store, s.stage, s.engine.Key)
+	whole := keeper.NewWhole(s.Project.Store, s.Stage, s.Engine.Key)
 	whole.Accept = c.Bool("accept-older-state")
 	if err := whole.Prove(snap); err != nil {
 		return fmt.Errorf("the version with serial %d: %w", serial, err)
 	}
 	maps.DeleteFunc(snap.Meta, func(name string, _ []byte) bool { return keeper.Own(name) })
-	was := &engine.Engine{Store: oneVersion{s.engine.Store, snap}, Key: s.engine.Key}
-	doc, err := was.Export(c.Context, s.stage, false)
+	was := &engine.Engine{Store: oneVersion{s.Engine.Store, snap}, Key: s.Engine.Key}
+	doc, err := was.Export(c.Context, s.Stage, false)
 	if err != nil {
 		return fmt.Errorf("the version with serial %d: %w", serial, err)
 	}
-	p, err := s.engine.PlanImport(c.Context, s.stage, doc, new(versions[0].Serial))
-	return s.proceed(c, p, err)
+	p, err := s.Engine.PlanImport(c.Context, s.Stage, doc, new(versions[0].Serial))
+	return s.Proceed(c, p, err)
 }
 
 // oneVersion is a store whose state is one version of it.

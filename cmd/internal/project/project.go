@@ -448,3 +448,15 @@ func IdentityOf(user string) (name, identity string) {
 
 // OwnFolder is the name of the folder that holds the project's own files: its state store and its caches.
 const OwnFolder = ".athanor"
+
+// Service is the service behind a store, which was asked for by that name. A store that is none is refused what only a service has.
+func Service(store statestore.Store, named, what string) (*remote.Store, error) {
+	if service, ok := store.(*remote.Store); ok {
+		return service, nil
+	}
+	err := errors.New("only a service " + what)
+	if named != "" {
+		err = fmt.Errorf("store %s: %w", Redacted(named), err)
+	}
+	return nil, cli.Hint(err, "athanor login https://HOST, then --store https://HOST; athanor serve is one")
+}

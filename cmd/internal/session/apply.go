@@ -1,4 +1,4 @@
-package cmd
+package session
 
 import (
 	"cmp"
@@ -16,30 +16,30 @@ import (
 	"github.com/athanor-dev/athanor/statestore"
 )
 
-// apply runs a plan and reports how it went.
-func (s *session) apply(c *cli.Context, p *engine.Plan) error {
-	a := s.app
-	s.announceWait(c, p)
+// Apply runs a plan and reports how it went.
+func (s *Session) Apply(c *cli.Context, p *engine.Plan) error {
+	a := s.Opener
+	announceWait(s, c, p)
 	defer thrifty()()
 	var progress *render.Progress
 	if a.AsJSON {
-		s.engine.Events = a.Event
+		s.Engine.Events = a.Event
 	} else {
 		if p.Pending() {
 			fmt.Fprintln(a.Err)
 		}
 		progress = render.NewProgress(a.Screen(a.Err), p)
 		progress.Approved(s.planID)
-		s.engine.Events = progress.Event
+		s.Engine.Events = progress.Event
 	}
 	ended := s.traced(c)
 	var refused error
-	apply := s.applyPlan
+	apply := s.ApplyPlan
 	if apply == nil {
-		apply = s.engine.Apply
+		apply = s.Engine.Apply
 	}
 	res, err := apply(c.Context, p, engine.ApplyOptions{
-		PlanOptions: s.options, Graph: s.graph, Wait: c.Duration("wait"), Command: cmp.Or(s.command, c.Command.Name),
+		PlanOptions: s.Options, Graph: s.Graph, Wait: c.Duration("wait"), Command: cmp.Or(s.Command, c.Command.Name),
 		Interrupt: a.Interrupts.Applying(func() { a.Stopping(progress) }),
 		Approve: func(again *engine.Plan) bool {
 			refused = s.approveAgain(c, again, progress)
@@ -57,9 +57,9 @@ func (s *session) apply(c *cli.Context, p *engine.Plan) error {
 		return err
 	}
 	if res.Run == "" {
-		res.Took = time.Since(s.began) // it was planned and compared, and that was all
+		res.Took = time.Since(s.Began) // it was planned and compared, and that was all
 	}
-	ending := render.Ending{Next: s.next(c), Exit: exitOf(verdict(res, p)), Errors: a.Errors()}
+	ending := render.Ending{Next: continuation(s, c), Exit: exitOf(Verdict(res, p)), Errors: a.Errors()}
 	if progress != nil {
 		ending.Ended = progress.Ended()
 	}
@@ -70,15 +70,15 @@ func (s *session) apply(c *cli.Context, p *engine.Plan) error {
 	if err != nil {
 		return err
 	}
-	return verdict(res, p)
+	return Verdict(res, p)
 }
 
 // traced also notes the events of a run for an OpenTelemetry trace, where the environment asks for one. What it returns sends
 // the trace; that it could not be sent is a warning.
-func (s *session) traced(c *cli.Context) (ended func(*engine.Result, error)) {
-	a := s.app
+func (s *Session) traced(c *cli.Context) (ended func(*engine.Result, error)) {
+	a := s.Opener
 	trace, err := traces.Begin(os.Getenv, traces.About{
-		Version: a.release.Text(), Stack: s.stage.Stack, Stage: s.stage.Name, Command: cmp.Or(s.command, c.Command.Name),
+		Version: a.Release.Text(), Stack: s.Stage.Stack, Stage: s.Stage.Name, Command: cmp.Or(s.Command, c.Command.Name),
 	})
 	if err != nil {
 		a.Warn("no trace is sent: %v", err)
@@ -86,8 +86,8 @@ func (s *session) traced(c *cli.Context) (ended func(*engine.Result, error)) {
 	if trace == nil {
 		return func(*engine.Result, error) {}
 	}
-	show := s.engine.Events
-	s.engine.Events = func(e engine.Event) {
+	show := s.Engine.Events
+	s.Engine.Events = func(e engine.Event) {
 		show(e)
 		trace.Event(e)
 	}
@@ -98,7 +98,7 @@ func (s *session) traced(c *cli.Context) (ended func(*engine.Result, error)) {
 		failure := ""
 		switch {
 		case err != nil:
-			failure = s.engine.Redacted(err)
+			failure = s.Engine.Redacted(err)
 		case !res.Complete():
 			failure = string(res.State)
 		}
@@ -108,20 +108,20 @@ func (s *session) traced(c *cli.Context) (ended func(*engine.Result, error)) {
 	}
 }
 
-// next is the command that continues a run which was not completed.
-func (s *session) next(c *cli.Context) string {
-	words := []string{s.app.Name(), c.Command.Name}
-	if s.command == "state" {
-		words = []string{s.app.Name(), s.command, c.Command.Name}
+// continuation is the command that continues a run which was not completed.
+func continuation(s *Session, c *cli.Context) string {
+	words := []string{s.Opener.Name(), c.Command.Name}
+	if s.Command == "state" {
+		words = []string{s.Opener.Name(), s.Command, c.Command.Name}
 	}
 	if c.Command.Name == "drift" {
 		words = append(words, "--repair")
 	}
 	if c.IsSet("stage") {
-		words = append(words, "--stage", s.stage.Name)
+		words = append(words, "--stage", s.Stage.Name)
 	}
 	if c.String("stack") != "" {
-		words = append(words, "--stack", s.stage.Stack)
+		words = append(words, "--stack", s.Stage.Stack)
 	}
 	return strings.Join(append(words, c.Args().Slice()...), " ")
 }
@@ -135,41 +135,41 @@ func exitOf(verdict error) int {
 }
 
 // announceWait says whom --wait waits for. Whether it still must is the engine's business.
-func (s *session) announceWait(c *cli.Context, p *engine.Plan) {
+func announceWait(s *Session, c *cli.Context, p *engine.Plan) {
 	wait := c.Duration("wait")
 	if wait <= 0 || !p.Pending() && !p.Destroy {
 		return
 	}
-	snap, err := s.project.Store.Load(c.Context, s.stage)
+	snap, err := s.Project.Store.Load(c.Context, s.Stage)
 	if err != nil || snap.Holder == nil || statestore.MovedBy(snap.Holder.Command) != "" {
 		return
 	}
 	h := snap.Holder
-	fmt.Fprintf(s.app.Err, "waiting up to %s for run %s (%s, pid %d on %s)\n", wait, h.Run, h.Command, h.PID, h.Host)
+	fmt.Fprintf(s.Opener.Err, "waiting up to %s for run %s (%s, pid %d on %s)\n", wait, h.Run, h.Command, h.PID, h.Host)
 }
 
 // approveAgain shows the plan that was made anew because the state moved before the run had the lease, and asks for it again.
 // It gives why the plan is not applied.
-func (s *session) approveAgain(c *cli.Context, p *engine.Plan, progress *render.Progress) error {
-	a := s.app
+func (s *Session) approveAgain(c *cli.Context, p *engine.Plan, progress *render.Progress) error {
+	a := s.Opener
 	if a.AsJSON {
 		a.JSON(render.PlanLine{Time: time.Now().UTC(), Type: "plan", Plan: p})
 	} else {
 		fmt.Fprintln(a.Err, "State changed meanwhile, and so did the plan:")
-		s.showPlan(a.Err, p, false)
+		s.ShowPlan(a.Err, p, false)
 		progress.Replan(p)
 	}
-	if err := s.refusal(c, p); err != nil {
+	if err := refusalOf(s, c, p); err != nil {
 		return err
 	}
 	return s.answered(c, p)
 }
 
 // report prints how a run ended: what somebody must do, counts, outputs.
-func (s *session) report(res *engine.Result, p *engine.Plan, ending render.Ending) {
-	a, outputs := s.app, render.Outputs(res)
+func (s *Session) report(res *engine.Result, p *engine.Plan, ending render.Ending) {
+	a, outputs := s.Opener, render.Outputs(res)
 	if a.AsJSON {
-		a.JSON(s.summary(res, p, outputs))
+		a.JSON(s.Summary(res, p, outputs))
 		return
 	}
 	a.Style(a.Err).Result(a.Err, res, ending)
@@ -178,12 +178,12 @@ func (s *session) report(res *engine.Result, p *engine.Plan, ending render.Endin
 	}
 }
 
-// summary is how a run ended as --json shows it.
-func (s *session) summary(res *engine.Result, p *engine.Plan, outputs map[string]any) render.Summary {
-	line := render.NewSummary(res, p, outputs, render.Errors{Mask: s.engine.Redacted})
-	line.Stack, line.Stage = s.stage.Stack, s.stage.Name
+// Summary is how a run ended as --json shows it.
+func (s *Session) Summary(res *engine.Result, p *engine.Plan, outputs map[string]any) render.Summary {
+	line := render.NewSummary(res, p, outputs, render.Errors{Mask: s.Engine.Redacted})
+	line.Stack, line.Stage = s.Stage.Stack, s.Stage.Name
 	if line.InterruptedBy = res.InterruptedBy; res.InterruptedBy == engine.BySignal {
-		line.InterruptedBy = s.app.Interrupts.By()
+		line.InterruptedBy = s.Opener.Interrupts.By()
 	}
 	return line
 }

@@ -1,4 +1,4 @@
-package cmd
+package session
 
 import (
 	"context"
@@ -36,14 +36,14 @@ func (f foreignState) Stages(context.Context) ([]statestore.Stage, error) {
 
 // Load implements [statestore.Store].
 func (f foreignState) Load(ctx context.Context, stage statestore.Stage) (*statestore.Snapshot, error) {
-	key := f.peers.session.engine.Key
+	key := f.peers.session.Engine.Key
 	if key == nil {
 		return nil, errors.New("outputs of another tool are read where a stage has a key")
 	}
 	tool := grants.ForeignState(f.where)
 	where := strings.TrimPrefix(f.where, tool+":")
 	if !strings.Contains(where, "://") { // the permission for the store is that for its file
-		where = project.ForeignName(f.peers.session.dir, where)
+		where = project.ForeignName(f.peers.session.Dir, where)
 		if bounds, ok := localfile.BoundsOf(ctx); ok {
 			bounds.Allowed = append(slices.Clone(bounds.Allowed), where)
 			ctx = localfile.With(ctx, bounds)

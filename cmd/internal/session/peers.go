@@ -1,4 +1,4 @@
-package cmd
+package session
 
 import (
 	"context"
@@ -19,7 +19,7 @@ import (
 
 // peers opens the states of the stacks that a session's stack refers to.
 type peers struct {
-	session *session
+	session *Session
 	begun   context.Context //nolint:containedctx // of the command: who asks for a key has none
 	accept  bool            // states that were put back to something older
 
@@ -41,26 +41,27 @@ type peerState struct {
 
 var _ engine.Peers = (*peers)(nil)
 
-func newPeers(c *cli.Context, s *session) *peers {
+// NewPeers opens the stacks that the stack of a session refers to.
+func NewPeers(c *cli.Context, s *Session) *peers {
 	return &peers{session: s, begun: c.Context, accept: c.Bool("accept-older-state"), loaded: map[peerKey]*peerState{}}
 }
 
 // Open opens a store by the name that a program gives it. The path of a file starts in the stack's directory.
 func (p *peers) Open(_ context.Context, name string) (statestore.Store, error) {
 	if name == "" {
-		return peerStore{p.session.project.Store, p}, nil
+		return peerStore{p.session.Project.Store, p}, nil
 	}
 	if grants.ForeignState(name) != "" {
 		return foreignState{where: name, peers: p}, nil
 	}
 	if path, ok := strings.CutPrefix(name, "bolt:"); ok && path != "" && !filepath.IsAbs(path) {
-		name = "bolt:" + filepath.Join(p.session.dir, path)
+		name = "bolt:" + filepath.Join(p.session.Dir, path)
 	}
 	var options []postgres.Option
-	if project.StoreName(p.session.dir, name) != project.StoreName(p.session.dir, p.session.store) {
+	if project.StoreName(p.session.Dir, name) != project.StoreName(p.session.Dir, p.session.Store) {
 		options = append(options, postgres.Foreign())
 	}
-	other, err := project.Open(p.session.dir, name, options...)
+	other, err := project.Open(p.session.Dir, name, options...)
 	if err != nil {
 		return nil, fmt.Errorf("the state of another stack: %w", err)
 	}
@@ -71,9 +72,9 @@ func (p *peers) Open(_ context.Context, name string) (statestore.Store, error) {
 // is looked for beside the program that refers to the stage, and in the store of the stage; the newer one counts.
 func (p *peers) Key(stage statestore.Stage, id string) (*seal.Key, error) {
 	if id == foreignKey {
-		return p.session.engine.Key, nil
+		return p.session.Engine.Key, nil
 	}
-	place := project.KeySources(p.begun, stage, p.session.dir)
+	place := project.KeySources(p.begun, stage, p.session.Dir)
 	var unproven []*statestore.Snapshot
 	p.mu.Lock()
 	if state := p.loaded[peerKey{stage, id}]; state != nil {
@@ -107,7 +108,7 @@ func (s peerStore) Load(ctx context.Context, stage statestore.Stage) (*statestor
 		return nil, err
 	}
 	if snap.Holder != nil {
-		warnMoved(s.peers.session.app.Terminal, stage, statestore.MovedBy(snap.Holder.Command))
+		warnMoved(s.peers.session.Opener.Terminal, stage, statestore.MovedBy(snap.Holder.Command))
 	}
 	s.peers.mu.Lock()
 	defer s.peers.mu.Unlock()
