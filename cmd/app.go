@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/athanor-dev/athanor/cmd/cli"
+	"github.com/athanor-dev/athanor/cmd/internal/account"
+	"github.com/athanor-dev/athanor/cmd/internal/serving"
 	"github.com/athanor-dev/athanor/cmd/internal/session"
 	"github.com/athanor-dev/athanor/cmd/internal/terminal"
 	"github.com/athanor-dev/athanor/cmd/internal/untrusted"
@@ -76,12 +78,12 @@ func (a *app) commands() []*cli.Command {
 		{"Start", []*cli.Command{a.initCommand(), a.planCommand(), a.deployCommand(), a.devCommand(), a.destroyCommand()}},
 		{"Inspect", []*cli.Command{
 			a.stageCommand(), a.stateCommand(), a.historyCommand(), a.eventsCommand(), a.driftCommand(), a.outputCommand(), a.logsCommand(),
-			a.graphCommand(), a.kindsCommand(), a.uiCommand(),
+			a.graphCommand(), a.kindsCommand(), serving.UI(a.Opener),
 		}},
 		{"Repair", []*cli.Command{a.adoptCommand(), a.orphansCommand(), a.cancelCommand(), a.unlockCommand(), a.doctorCommand()}},
 		{"Teams", []*cli.Command{
-			a.loginCommand(), a.logoutCommand(), a.tokenCommand(), a.approveCommand(), a.auditCommand(), a.secretCommand(), a.allowCommand(),
-			a.configCommand(), a.serveCommand(),
+			account.Login(a.Terminal), account.Logout(a.Terminal), account.Token(a.Terminal), a.approveCommand(), account.Audit(a.Terminal), a.secretCommand(), a.allowCommand(),
+			a.configCommand(), serving.Serve(a.Terminal, a.Release.Text),
 		}},
 		{"More", []*cli.Command{a.schemaCommand(), a.generateCommand(), a.completionCommand(), a.mcpCommand(), a.versionCommand()}},
 	} {

@@ -14,6 +14,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"github.com/athanor-dev/athanor/cmd/internal/serving"
 	"github.com/athanor-dev/athanor/cmd/internal/terminal"
 	"github.com/athanor-dev/athanor/service"
 	"github.com/athanor-dev/athanor/statestore/bolt"
@@ -22,7 +23,7 @@ import (
 // TestDeployedFlags: the files that run the service elsewhere call it with flags that it has.
 func TestDeployedFlags(t *testing.T) {
 	flags := map[string]bool{}
-	for _, flag := range newApp(new(terminal.Terminal), nil, Release{}).serveCommand().Flags {
+	for _, flag := range serving.Serve(new(terminal.Terminal), nil).Flags {
 		for _, name := range flag.Names() {
 			flags["--"+name] = true
 		}
@@ -122,8 +123,8 @@ func TestDeployedParts(t *testing.T) {
 		}
 		pod := &part.Spec.Template.Spec
 		for _, c := range pod.Containers {
-			if grace := time.Duration(pod.Grace) * time.Second; grace <= drain {
-				t.Errorf("it has %v to end, and takes %v", grace, drain)
+			if grace := time.Duration(pod.Grace) * time.Second; grace <= serving.Drain {
+				t.Errorf("it has %v to end, and takes %v", grace, serving.Drain)
 			}
 			for _, port := range c.Ports {
 				if !slices.Contains(c.Args, "--listen=:"+port.Port) && !slices.Contains(c.Args, "--metrics=:"+port.Port) {

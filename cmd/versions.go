@@ -1,7 +1,6 @@
 package cmd
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"maps"
@@ -105,22 +104,11 @@ func (a *app) stateRestore(c *cli.Context) error {
 		return fmt.Errorf("the version with serial %d: %w", serial, err)
 	}
 	maps.DeleteFunc(snap.Meta, func(name string, _ []byte) bool { return keeper.Own(name) })
-	was := &engine.Engine{Store: oneVersion{s.Engine.Store, snap}, Key: s.Engine.Key}
+	was := &engine.Engine{Store: project.OneVersion(s.Engine.Store, snap), Key: s.Engine.Key}
 	doc, err := was.Export(c.Context, s.Stage, false)
 	if err != nil {
 		return fmt.Errorf("the version with serial %d: %w", serial, err)
 	}
 	p, err := s.Engine.PlanImport(c.Context, s.Stage, doc, new(versions[0].Serial))
 	return s.Proceed(c, p, err)
-}
-
-// oneVersion is a store whose state is one version of it.
-type oneVersion struct {
-	statestore.Store
-	snap *statestore.Snapshot
-}
-
-// Load implements [statestore.Store].
-func (s oneVersion) Load(context.Context, statestore.Stage) (*statestore.Snapshot, error) {
-	return s.snap, nil
 }

@@ -438,7 +438,7 @@ func (p *Project) Versions() (statestore.Versions, error) {
 	return store, nil
 }
 
-// IdentityOf splits what a run says of who ran it into the name and what was authenticated. See [project.who].
+// IdentityOf splits what a run says of who ran it into the name and what was authenticated. See [Project.Who].
 func IdentityOf(user string) (name, identity string) {
 	if i := strings.LastIndex(user, " ("); i >= 0 && strings.HasSuffix(user, ")") {
 		return user[:i], user[i+2 : len(user)-1]
@@ -448,6 +448,13 @@ func IdentityOf(user string) (name, identity string) {
 
 // OwnFolder is the name of the folder that holds the project's own files: its state store and its caches.
 const OwnFolder = ".athanor"
+
+// Close closes the store of a project. That it could not be closed is the error, unless there is one.
+func (p *Project) Close(err *error) {
+	if closing := p.Store.Close(); *err == nil {
+		*err = closing
+	}
+}
 
 // Service is the service behind a store, which was asked for by that name. A store that is none is refused what only a service has.
 func Service(store statestore.Store, named, what string) (*remote.Store, error) {
@@ -459,4 +466,22 @@ func Service(store statestore.Store, named, what string) (*remote.Store, error) 
 		err = fmt.Errorf("store %s: %w", Redacted(named), err)
 	}
 	return nil, cli.Hint(err, "athanor login https://HOST, then --store https://HOST; athanor serve is one")
+}
+
+// ErrNoService says that a store is none that a service can stand in front of.
+var ErrNoService = errors.New("a service needs a store in PostgreSQL or in a file")
+
+// OneVersion is a store whose state is one version of it.
+func OneVersion(store statestore.Store, snap *statestore.Snapshot) statestore.Store {
+	return oneVersion{store, snap}
+}
+
+type oneVersion struct {
+	statestore.Store
+	snap *statestore.Snapshot
+}
+
+// Load implements [statestore.Store].
+func (s oneVersion) Load(context.Context, statestore.Stage) (*statestore.Snapshot, error) {
+	return s.snap, nil
 }

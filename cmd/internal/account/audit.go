@@ -1,4 +1,4 @@
-package cmd
+package account
 
 import (
 	"bufio"
@@ -18,12 +18,14 @@ import (
 
 	"github.com/athanor-dev/athanor/cmd/cli"
 	"github.com/athanor-dev/athanor/cmd/internal/project"
+	"github.com/athanor-dev/athanor/cmd/internal/terminal"
 	"github.com/athanor-dev/athanor/cmd/render"
 	"github.com/athanor-dev/athanor/statestore/remote"
 	"github.com/athanor-dev/athanor/statestore/remote/wire"
 )
 
-func (a *app) auditCommand() *cli.Command {
+// Audit is the command audit.
+func Audit(t *terminal.Terminal) *cli.Command {
 	return &cli.Command{
 		Name: "audit", Usage: "list the audit log of a service, and prove that nothing in it was changed", ArgsUsage: "[STACK]",
 		Description: `Who started, ended, cancelled and unlocked runs of STACK, from where; without STACK, who created and revoked tokens.
@@ -45,11 +47,11 @@ audit shop --out shop.jsonl             from a schedule: only what is new is rea
 			&cli.StringFlag{Name: "out", Usage: "add what is new to `FILE`, in lines of JSON, instead of listing it"},
 			cli.JSONFlag(),
 		},
-		Action: a.audit,
+		Action: func(c *cli.Context) error { return audit(t, c) },
 	}
 }
 
-func (a *app) audit(c *cli.Context) error {
+func audit(t *terminal.Terminal, c *cli.Context) (err error) {
 	known, err := expected(c.String("expect"))
 	if err != nil {
 		return err
@@ -58,16 +60,16 @@ func (a *app) audit(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	a.Store = p.Store
+	defer p.Close(&err)
 	store, err := project.Service(p.Store, c.String("store"), "has an audit log")
 	if err != nil {
 		return err
 	}
 	read := auditReading{stack: c.Args().First(), expect: known, each: func(entry *wire.AuditEntry) error {
-		if a.AsJSON {
-			a.JSON(entry)
+		if t.AsJSON {
+			t.JSON(entry)
 		} else {
-			fmt.Fprintln(a.Out, auditText(entry))
+			fmt.Fprintln(t.Out, auditText(entry))
 		}
 		return nil
 	}}
@@ -89,15 +91,15 @@ func (a *app) audit(c *cli.Context) error {
 	if key := c.String("key"); key != "" && read.chain.Seq > 0 && (read.chain.Signed == nil || read.chain.Signed.Key != key) {
 		return fmt.Errorf("the audit log is not signed with %s%s", key, strings.Replace(signed, ", signed", ", but", 1))
 	}
-	if read.count == 0 && !a.AsJSON && c.String("out") == "" {
+	if read.count == 0 && !t.AsJSON && c.String("out") == "" {
 		what := "the audit log of the service"
 		if read.stack != "" {
 			what = "the audit log of " + read.stack
 		}
-		fmt.Fprintf(a.Err, "%s is empty\nnext:  athanor stage list --store %s\n", what, project.Redacted(c.String("store")))
+		fmt.Fprintf(t.Err, "%s is empty\nnext:  athanor stage list --store %s\n", what, project.Redacted(c.String("store")))
 	}
 	if read.chain.Seq > 0 {
-		fmt.Fprintf(a.Err, "%d entries, unchanged; the newest is %v%s\n", read.count, read.chain.AuditMark, signed)
+		fmt.Fprintf(t.Err, "%d entries, unchanged; the newest is %v%s\n", read.count, read.chain.AuditMark, signed)
 	}
 	return nil
 }
@@ -258,33 +260,6 @@ func stillThere(ctx context.Context, store *remote.Store, stack string, entry *w
 	return err
 }
 
-// auditKeys reads the keys that sign the audit log.
-func auditKeys(files []string) ([]ed25519.PrivateKey, error) {
-	var keys []ed25519.PrivateKey
-	for _, path := range files {
-		data, err := os.ReadFile(path)
-		if err != nil {
-			return nil, cli.Hint(fmt.Errorf("--audit-key: %w", err), "openssl genpkey -algorithm ed25519 -out FILE makes a key; every replica needs the same one")
-		}
-		var parsed any
-		if block, _ := pem.Decode(data); block != nil {
-			parsed, err = x509.ParsePKCS8PrivateKey(block.Bytes)
-		}
-		key, ok := parsed.(ed25519.PrivateKey)
-		if err != nil || !ok {
-			return nil, cli.Hint(fmt.Errorf("--audit-key %s: it has no Ed25519 key in PEM", path), "openssl genpkey -algorithm ed25519 -out FILE")
-		}
-		keys = append(keys, key)
-	}
-	return keys, nil
-}
-
-// publicText is what audit --key takes.
-func publicText(key ed25519.PrivateKey) string {
-	public, _ := key.Public().(ed25519.PublicKey) // it is always one
-	return wire.KeyText(public)
-}
-
 // expected reads SEQ:HASH.
 func expected(text string) (wire.AuditMark, error) {
 	if text == "" {
@@ -310,4 +285,31 @@ func auditText(e *wire.AuditEntry) string {
 		parts = append(parts, "from "+e.From)
 	}
 	return strings.Join(parts, "  ")
+}
+
+// AuditKeys reads the keys that sign the audit log.
+func AuditKeys(files []string) ([]ed25519.PrivateKey, error) {
+	var keys []ed25519.PrivateKey
+	for _, path := range files {
+		data, err := os.ReadFile(path)
+		if err != nil {
+			return nil, cli.Hint(fmt.Errorf("--audit-key: %w", err), "openssl genpkey -algorithm ed25519 -out FILE makes a key; every replica needs the same one")
+		}
+		var parsed any
+		if block, _ := pem.Decode(data); block != nil {
+			parsed, err = x509.ParsePKCS8PrivateKey(block.Bytes)
+		}
+		key, ok := parsed.(ed25519.PrivateKey)
+		if err != nil || !ok {
+			return nil, cli.Hint(fmt.Errorf("--audit-key %s: it has no Ed25519 key in PEM", path), "openssl genpkey -algorithm ed25519 -out FILE")
+		}
+		keys = append(keys, key)
+	}
+	return keys, nil
+}
+
+// PublicText is what audit --key takes.
+func PublicText(key ed25519.PrivateKey) string {
+	public, _ := key.Public().(ed25519.PublicKey) // it is always one
+	return wire.KeyText(public)
 }

@@ -1,4 +1,4 @@
-package cmd
+package account
 
 import (
 	"context"
@@ -34,11 +34,11 @@ func TestAuditExport(t *testing.T) {
 	if err := os.WriteFile(keyFile, pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der}), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	keys, err := auditKeys([]string{keyFile})
+	keys, err := AuditKeys([]string{keyFile})
 	if err != nil || len(keys) != 1 || !keys[0].Equal(pair) {
 		t.Fatal(keys, err)
 	}
-	if _, err := auditKeys([]string{filepath.Join(dir, "state.db")}); err == nil {
+	if _, err := AuditKeys([]string{filepath.Join(dir, "state.db")}); err == nil {
 		t.Error("a key file that does not exist is taken")
 	}
 	inner, err := bolt.Open(filepath.Join(dir, "state.db"))
@@ -163,5 +163,15 @@ func TestAuditExport(t *testing.T) {
 	}
 	if _, err := exporting(); err == nil || !strings.Contains(err.Error(), "changed") {
 		t.Errorf("a file that was changed: %v", err)
+	}
+}
+
+// TestAuditErrors: a log that was changed and one that cannot be read are told apart.
+func TestAuditErrors(t *testing.T) {
+	if err := auditError(fmt.Errorf("page 2: %w", changedError{errors.New("entry 3 is another one")})); err.Error() != "the audit log was changed: page 2: entry 3 is another one" {
+		t.Error(err)
+	}
+	if err := auditError(context.Canceled); err.Error() != "the audit log cannot be read: context canceled" || !errors.Is(err, context.Canceled) {
+		t.Error(err)
 	}
 }

@@ -1,4 +1,7 @@
-package cmd
+// Package serving has the commands that listen: serve, which keeps the state of a team, and ui, which shows a state store on this machine.
+//
+// What is served is package service's. This package reads the settings, and ends when its user says so.
+package serving
 
 import (
 	"bytes"
@@ -15,7 +18,9 @@ import (
 	"time"
 
 	"github.com/athanor-dev/athanor/cmd/cli"
+	"github.com/athanor-dev/athanor/cmd/internal/account"
 	"github.com/athanor-dev/athanor/cmd/internal/project"
+	"github.com/athanor-dev/athanor/cmd/internal/terminal"
 	"github.com/athanor-dev/athanor/cmd/render"
 	"github.com/athanor-dev/athanor/reconcile/token"
 	"github.com/athanor-dev/athanor/service"
@@ -24,7 +29,8 @@ import (
 	"github.com/athanor-dev/athanor/statestore/remote/wire"
 )
 
-func (a *app) serveCommand() *cli.Command {
+// Serve is the command serve of a release.
+func Serve(t *terminal.Terminal, version func() string) *cli.Command {
 	return &cli.Command{
 		Name: "serve", Usage: "serve the state of many stages to a team by HTTP",
 		Description: `The service stands in front of a store: PostgreSQL for any number of replicas, a file for one. All state is in the
@@ -55,11 +61,11 @@ serve --store bolt:state.db                    on the loopback, to try it`,
 			&cli.IntFlag{Name: "connections", Value: 16, Usage: "keep at most `N` connections to the database"},
 			cli.JSONFlag(),
 		},
-		Action: a.serve,
+		Action: func(c *cli.Context) error { return serve(t, c, version()) },
 	}
 }
 
-func (a *app) serve(c *cli.Context) error {
+func serve(t *terminal.Terminal, c *cli.Context, version string) (err error) {
 	proxies, err := networks(c.StringSlice("behind-proxy"))
 	if err != nil {
 		return err
@@ -72,10 +78,10 @@ func (a *app) serve(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	a.Store = p.Store
+	defer p.Close(&err)
 	store, ok := p.Store.(statestore.Folders)
 	if !ok {
-		return cli.Hint(fmt.Errorf("store %s: %w", project.Redacted(c.String("store")), errNoService), "serve --store postgres://… or bolt:PATH")
+		return cli.Hint(fmt.Errorf("store %s: %w", project.Redacted(c.String("store")), project.ErrNoService), "serve --store postgres://… or bolt:PATH")
 	}
 	config, err := readServeConfig(c.String("config"))
 	if err != nil {
@@ -89,7 +95,7 @@ func (a *app) serve(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	keys, err := auditKeys(c.StringSlice("audit-key"))
+	keys, err := account.AuditKeys(c.StringSlice("audit-key"))
 	if err != nil {
 		return err
 	}
@@ -120,25 +126,25 @@ func (a *app) serve(c *cli.Context) error {
 		return cli.Hint(fmt.Errorf("--listen %s: without TLS everybody on the way could read tokens", c.String("listen")),
 			"--tls-cert and --tls-key, or --behind-proxy CIDR where a proxy terminates TLS")
 	}
-	if mount, err = a.withMetrics(c, mount); err != nil {
+	if mount, err = withMetrics(t, c, mount); err != nil {
 		_ = listener.Close() // nobody has connected yet
 		return err
 	}
-	a.Interrupts.Lasting()
-	a.firstToken(c, service.NewTokens(store, time.Now), issuers)
-	return a.serveOn(c.Context, listener, certificate, store, service.Settings{
-		Version: a.Release.Text(), Rate: config.Limits.Rate, Burst: config.Limits.Burst, Streams: config.Limits.Streams, Proxies: proxies, OIDC: issuers, Webhooks: hooks, AuditKeys: keys, AuditKeep: keep, ApprovalLife: approvals,
-		Log: func(method, path string, err error) { a.Warn("%s %s: %v", method, path, err) }, Plainly: render.Plainly,
+	t.Interrupts.Lasting()
+	firstToken(t, c, service.NewTokens(store, time.Now), issuers)
+	return serveOn(c.Context, t, listener, certificate, store, service.Settings{
+		Version: version, Rate: config.Limits.Rate, Burst: config.Limits.Burst, Streams: config.Limits.Streams, Proxies: proxies, OIDC: issuers, Webhooks: hooks, AuditKeys: keys, AuditKeep: keep, ApprovalLife: approvals,
+		Log: func(method, path string, err error) { t.Warn("%s %s: %v", method, path, err) }, Plainly: render.Plainly,
 	}, mount)
 }
 
 // firstToken says how somebody gets in where nobody has a token that is good, and nobody can sign in. It prints no token: what a
 // service prints is kept in logs.
-func (a *app) firstToken(c *cli.Context, tokens *service.Tokens, issuers *service.OIDC) {
+func firstToken(t *terminal.Terminal, c *cli.Context, tokens *service.Tokens, issuers *service.OIDC) {
 	if issuers != nil && slices.ContainsFunc(issuers.Issuers, func(i service.Issuer) bool { return i.ClientID != "" }) {
 		return
 	}
-	ctx, stop := patient(c.Context)
+	ctx, stop := context.WithTimeout(c.Context, 20*time.Second)
 	defer stop()
 	all, err := tokens.List(ctx)
 	if err != nil || slices.ContainsFunc(all, func(t wire.Token) bool { return t.Revoked.IsZero() && time.Now().Before(t.Expires) }) {
@@ -148,8 +154,8 @@ func (a *app) firstToken(c *cli.Context, tokens *service.Tokens, issuers *servic
 	if store := c.String("store"); os.Getenv(cli.StoreVariable) != store {
 		where = " --store " + render.ShellWord(project.Redacted(store))
 	}
-	fmt.Fprintln(a.Err, "no token of this service is good. One is created on this machine, in another terminal:")
-	fmt.Fprintln(a.Err, "next:  athanor token create --name NAME --role admin"+where)
+	fmt.Fprintln(t.Err, "no token of this service is good. One is created on this machine, in another terminal:")
+	fmt.Fprintln(t.Err, "next:  athanor token create --name NAME --role admin"+where)
 }
 
 // listen listens where --listen says.
@@ -174,7 +180,7 @@ func notListening(address string, err error) error {
 
 // withMetrics answers Prometheus at an address of its own, where that is asked for: what it says is not for everybody who
 // reaches the service.
-func (a *app) withMetrics(c *cli.Context, mount func(*service.Service)) (func(*service.Service), error) {
+func withMetrics(t *terminal.Terminal, c *cli.Context, mount func(*service.Service)) (func(*service.Service), error) {
 	address := c.String("metrics")
 	if address == "" {
 		return mount, nil
@@ -253,12 +259,11 @@ func issuersOf(path string) (*service.OIDC, error) {
 	return issuers, nil
 }
 
-// drain is how long requests that are on their way have to end when the service stops.
-const drain = 30 * time.Second
+// Drain is how long requests that are on their way have to end when the service stops.
+const Drain = 30 * time.Second
 
 // serveOn serves until the context ends, and then lets the requests that are on their way end.
-func (a *app) serveOn(
-	ctx context.Context, listener net.Listener, certificate *tls.Config, store statestore.Folders, settings service.Settings,
+func serveOn(ctx context.Context, t *terminal.Terminal, listener net.Listener, certificate *tls.Config, store statestore.Folders, settings service.Settings,
 	mount func(*service.Service),
 ) error {
 	lasting := context.WithoutCancel(ctx)
@@ -275,21 +280,21 @@ func (a *app) serveOn(
 		go func() { ended <- server.Serve(listener) }()
 	}
 	url := scheme + "://" + listener.Addr().String()
-	if a.AsJSON {
-		a.JSON(map[string]any{"type": "serving", "url": url})
+	if t.AsJSON {
+		t.JSON(map[string]any{"type": "serving", "url": url})
 	} else {
-		fmt.Fprintln(a.Out, "serving "+url)
+		fmt.Fprintln(t.Out, "serving "+url)
 	}
 	if len(settings.AuditKeys) > 0 {
-		fmt.Fprintln(a.Err, "the audit log is signed with "+publicText(settings.AuditKeys[0]))
+		fmt.Fprintln(t.Err, "the audit log is signed with "+account.PublicText(settings.AuditKeys[0]))
 	}
 	go s.Warm(ctx)
-	go a.collect(ctx, s)
+	go regularly(ctx, t, time.Minute, "ending orphaned runs: ", "ended %d orphaned runs\n", s.Collect)
 	if settings.AuditKeep > 0 {
-		go a.retain(ctx, s)
+		go regularly(ctx, t, time.Hour, "dropping old entries of the audit log: ", "dropped %d old entries of the audit log\n", s.Retain)
 	}
 	if len(settings.Webhooks) > 0 {
-		go a.deliver(ctx, s)
+		go regularly(ctx, t, tellEvery, "", "", func(ctx context.Context) (int, error) { return 0, s.Deliver(ctx) })
 	}
 	select {
 	case err := <-ended:
@@ -297,10 +302,10 @@ func (a *app) serveOn(
 	case <-ctx.Done():
 	}
 	s.Stop()
-	stopping, stop := context.WithTimeout(lasting, drain)
+	stopping, stop := context.WithTimeout(lasting, Drain)
 	defer stop()
 	if err := server.Shutdown(stopping); err != nil {
-		return errors.Join(fmt.Errorf("requests were still on their way after %v", drain), server.Close())
+		return errors.Join(fmt.Errorf("requests were still on their way after %v", Drain), server.Close())
 	}
 	if err := <-ended; !errors.Is(err, http.ErrServerClosed) {
 		return err
@@ -308,52 +313,19 @@ func (a *app) serveOn(
 	return nil
 }
 
-// collect ends orphaned runs at the start and every minute. A store that is away is asked again a minute later.
-func (a *app) collect(ctx context.Context, s *service.Service) {
-	ticker := time.NewTicker(time.Minute)
-	defer ticker.Stop()
-	for {
-		if n, err := s.Collect(ctx); err != nil && ctx.Err() == nil {
-			a.Warn("ending orphaned runs: %v", err)
-		} else if n > 0 {
-			fmt.Fprintf(a.Err, "ended %d orphaned runs\n", n)
-		}
-		select {
-		case <-ctx.Done():
-			return
-		case <-ticker.C:
-		}
-	}
-}
-
-// retain drops what the audit log needs no longer keep, at the start and every hour.
-func (a *app) retain(ctx context.Context, s *service.Service) {
-	ticker := time.NewTicker(time.Hour)
-	defer ticker.Stop()
-	for {
-		if n, err := s.Retain(ctx); err != nil && ctx.Err() == nil {
-			a.Warn("dropping old entries of the audit log: %v", err)
-		} else if n > 0 {
-			fmt.Fprintf(a.Err, "dropped %d old entries of the audit log\n", n)
-		}
-		select {
-		case <-ctx.Done():
-			return
-		case <-ticker.C:
-		}
-	}
-}
-
 // tellEvery is how long after its entry in the audit log a webhook is told at most, when it answers.
 const tellEvery = 2 * time.Second
 
-// deliver tells the webhooks what they were not told yet.
-func (a *app) deliver(ctx context.Context, s *service.Service) {
-	ticker := time.NewTicker(tellEvery)
+// regularly does something at the start and again and again, until the context ends. What went wrong is said and tried again; done says how
+// many were done, and is empty where nobody wants to know.
+func regularly(ctx context.Context, t *terminal.Terminal, every time.Duration, what, done string, do func(context.Context) (int, error)) {
+	ticker := time.NewTicker(every)
 	defer ticker.Stop()
 	for {
-		if err := s.Deliver(ctx); err != nil && ctx.Err() == nil {
-			a.Warn("%v", err)
+		if n, err := do(ctx); err != nil && ctx.Err() == nil {
+			t.Warn("%s%v", what, err)
+		} else if n > 0 {
+			fmt.Fprintf(t.Err, done, n)
 		}
 		select {
 		case <-ctx.Done():

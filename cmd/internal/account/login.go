@@ -1,18 +1,22 @@
-package cmd
+// Package account has the commands by which people and machines have accounts at a service: login, logout, token, audit.
+//
+// It speaks to a service, or to the store behind one. It knows no stack.
+package account
 
 import (
-	"errors"
 	"fmt"
 	"strings"
 
 	"github.com/athanor-dev/athanor/cmd/cli"
 	"github.com/athanor-dev/athanor/cmd/internal/login"
 	"github.com/athanor-dev/athanor/cmd/internal/project"
+	"github.com/athanor-dev/athanor/cmd/internal/terminal"
 	"github.com/athanor-dev/athanor/statestore/remote"
 	"github.com/athanor-dev/athanor/statestore/remote/wire"
 )
 
-func (a *app) loginCommand() *cli.Command {
+// Login is the command login.
+func Login(t *terminal.Terminal) *cli.Command {
 	return &cli.Command{
 		Name: "login", Usage: "remember the token for a service", ArgsUsage: "URL",
 		Description: `The token is asked for without showing it, or read from standard input. It is tried, and kept for this service
@@ -29,16 +33,17 @@ deploy --store https://athanor.example`,
 		Flags: []cli.Flag{
 			&cli.BoolFlag{Name: "oidc", Usage: "sign in at the identity provider of the service, or as the CI job that this is"}, cli.JSONFlag(),
 		},
-		Action: a.login,
+		Action: func(c *cli.Context) error { return logIn(t, c) },
 	}
 }
 
-func (a *app) logoutCommand() *cli.Command {
+// Logout is the command logout.
+func Logout(t *terminal.Terminal) *cli.Command {
 	return &cli.Command{
 		Name: "logout", Usage: "forget the token for a service", ArgsUsage: "URL",
 		Description: "The token stays good until it expires or is revoked: `athanor token revoke`.",
 		UsageText:   "logout https://athanor.example",
-		Flags:       []cli.Flag{cli.JSONFlag()}, Action: a.logout,
+		Flags:       []cli.Flag{cli.JSONFlag()}, Action: func(c *cli.Context) error { return logOut(t, c) },
 	}
 }
 
@@ -64,12 +69,12 @@ func originOf(c *cli.Context) (string, error) {
 	return origin, nil
 }
 
-func (a *app) login(c *cli.Context) error {
+func logIn(t *terminal.Terminal, c *cli.Context) (err error) {
 	origin, err := originOf(c)
 	if err != nil {
 		return err
 	}
-	token, err := a.tokenFor(c, origin)
+	token, err := tokenFor(t, c, origin)
 	if err != nil {
 		return err
 	}
@@ -77,7 +82,7 @@ func (a *app) login(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	a.Store = store
+	defer (&project.Project{Store: store}).Close(&err)
 	about, err := store.Service(c.Context)
 	if err != nil {
 		return err
@@ -86,23 +91,23 @@ func (a *app) login(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	if a.AsJSON {
-		a.JSON(loginLine{"login", origin, about.Account, about.Grants, about.Expires, kept})
+	if t.AsJSON {
+		t.JSON(loginLine{"login", origin, about.Account, about.Grants, about.Expires, kept})
 		return nil
 	}
-	fmt.Fprintf(a.Out, "%s: you are %s: %s; the token expires %s\n", origin, about.Account, grantsText(about.Grants), about.Expires)
+	fmt.Fprintf(t.Out, "%s: you are %s: %s; the token expires %s\n", origin, about.Account, grantsText(about.Grants), about.Expires)
 	if kept == login.InKeyring {
-		fmt.Fprintln(a.Err, "the token is in the keyring of this session")
+		fmt.Fprintln(t.Err, "the token is in the keyring of this session")
 	}
 	return nil
 }
 
 // tokenFor asks for a token, or signs in for one.
-func (a *app) tokenFor(c *cli.Context, origin string) (string, error) {
+func tokenFor(t *terminal.Terminal, c *cli.Context, origin string) (string, error) {
 	if !c.Bool("oidc") {
-		return a.ReadSecret(c.Context, "token", "token for "+origin+": ")
+		return t.ReadSecret(c.Context, "token", "token for "+origin+": ")
 	}
-	return login.SignIn(c.Context, origin, func(address string) { fmt.Fprintln(a.Err, "sign in with a browser on this machine: "+address) })
+	return login.SignIn(c.Context, origin, func(address string) { fmt.Fprintln(t.Err, "sign in with a browser on this machine: "+address) })
 }
 
 func grantsText(grants []wire.Grant) string {
@@ -113,7 +118,7 @@ func grantsText(grants []wire.Grant) string {
 	return strings.Join(texts, ", ")
 }
 
-func (a *app) logout(c *cli.Context) error {
+func logOut(t *terminal.Terminal, c *cli.Context) error {
 	origin, err := originOf(c)
 	if err != nil {
 		return err
@@ -121,13 +126,10 @@ func (a *app) logout(c *cli.Context) error {
 	if err := login.Forget(origin); err != nil {
 		return fmt.Errorf("%s: %w", origin, err)
 	}
-	if a.AsJSON {
-		a.JSON(loginLine{Type: "logout", URL: origin})
+	if t.AsJSON {
+		t.JSON(loginLine{Type: "logout", URL: origin})
 		return nil
 	}
-	fmt.Fprintf(a.Out, "%s: the token was removed from this machine\n", origin)
+	fmt.Fprintf(t.Out, "%s: the token was removed from this machine\n", origin)
 	return nil
 }
-
-// errNoService says that a store is none that a service can stand in front of.
-var errNoService = errors.New("a service needs a store in PostgreSQL or in a file")

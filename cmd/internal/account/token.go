@@ -1,4 +1,4 @@
-package cmd
+package account
 
 import (
 	"context"
@@ -9,13 +9,15 @@ import (
 
 	"github.com/athanor-dev/athanor/cmd/cli"
 	"github.com/athanor-dev/athanor/cmd/internal/project"
+	"github.com/athanor-dev/athanor/cmd/internal/terminal"
 	"github.com/athanor-dev/athanor/service"
 	"github.com/athanor-dev/athanor/statestore"
 	"github.com/athanor-dev/athanor/statestore/remote"
 	"github.com/athanor-dev/athanor/statestore/remote/wire"
 )
 
-func (a *app) tokenCommand() *cli.Command {
+// Token is the command token.
+func Token(t *terminal.Terminal) *cli.Command {
 	store := func() cli.Flag {
 		return &cli.StringFlag{
 			Name: "store", EnvVars: []string{cli.StoreVariable}, Usage: "the tokens of `STORE`, https://… as an admin, or the store behind the service",
@@ -43,17 +45,17 @@ token create --name ci --role deployer --on 'shop/*'`,
 					&cli.GenericFlag{Name: "expires", Value: cli.NewDuration(0), Usage: "good for `DURATION` (30d), 365d at most; default 90d"},
 					store(), cli.JSONFlag(),
 				},
-				Action: a.tokenCreate,
+				Action: func(c *cli.Context) error { return tokenCreate(t, c) },
 			},
 			{
 				Name: "list", Usage: "list the tokens, without their secrets",
-				UsageText: "token list\ntoken list --json", Flags: []cli.Flag{store(), cli.JSONFlag()}, Action: a.tokenList,
+				UsageText: "token list\ntoken list --json", Flags: []cli.Flag{store(), cli.JSONFlag()}, Action: func(c *cli.Context) error { return tokenList(t, c) },
 			},
 			{
 				Name: "revoke", Usage: "end a token, its runs and its streams", ArgsUsage: "ID",
 				Description: "Replicas of the service refuse it within five seconds.",
 				UsageText:   "token revoke 3f9a0c12d4e5",
-				Flags:       []cli.Flag{store(), cli.JSONFlag()}, Action: a.tokenRevoke,
+				Flags:       []cli.Flag{store(), cli.JSONFlag()}, Action: func(c *cli.Context) error { return tokenRevoke(t, c) },
 			},
 		},
 	}
@@ -66,23 +68,22 @@ type tokenRoom interface {
 	Revoke(ctx context.Context, by wire.Author, id string) error
 }
 
-// tokens opens where the tokens are.
-func (a *app) tokens(c *cli.Context) (tokenRoom, error) {
+// tokensOf opens where the tokens are.
+func tokensOf(t *terminal.Terminal, c *cli.Context) (tokenRoom, *project.Project, error) {
 	p, err := project.Open(".", c.String("store"))
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	a.Store = p.Store
 	switch store := p.Store.(type) {
 	case *remote.Store:
-		return remote.Tokens{Store: store}, nil
+		return remote.Tokens{Store: store}, p, nil
 	case statestore.Folders:
-		return service.NewTokens(store, time.Now), nil
+		return service.NewTokens(store, time.Now), p, nil
 	}
-	return nil, errNoService
+	return nil, nil, errors.Join(project.ErrNoService, p.Store.Close())
 }
 
-func (a *app) tokenCreate(c *cli.Context) error {
+func tokenCreate(t *terminal.Terminal, c *cli.Context) (err error) {
 	for _, name := range []string{"name", "role"} {
 		if c.String(name) == "" {
 			return cli.Hint(fmt.Errorf("token create: --%s is missing", name), "athanor token create --name ci --role deployer")
@@ -96,36 +97,38 @@ func (a *app) tokenCreate(c *cli.Context) error {
 	for _, on := range patterns {
 		grants = append(grants, wire.Grant{Role: c.String("role"), On: on})
 	}
-	tokens, err := a.tokens(c)
+	tokens, p, err := tokensOf(t, c)
 	if err != nil {
 		return err
 	}
+	defer p.Close(&err)
 	token, err := tokens.Create(c.Context, wire.Author{Account: project.UserName()}, c.String("name"), grants, c.Duration("expires"))
 	if err != nil {
 		return err
 	}
-	if a.AsJSON {
-		a.JSON(token)
+	if t.AsJSON {
+		t.JSON(token)
 		return nil
 	}
-	fmt.Fprintln(a.Out, token.Secret)
-	fmt.Fprintf(a.Err, "token %s for %s: %s, until %s; it is not shown again\n",
+	fmt.Fprintln(t.Out, token.Secret)
+	fmt.Fprintf(t.Err, "token %s for %s: %s, until %s; it is not shown again\n",
 		token.ID, token.Name, grantsText(token.Grants), token.Expires.Format(time.DateOnly))
 	return nil
 }
 
-func (a *app) tokenList(c *cli.Context) error {
-	tokens, err := a.tokens(c)
+func tokenList(t *terminal.Terminal, c *cli.Context) (err error) {
+	tokens, p, err := tokensOf(t, c)
 	if err != nil {
 		return err
 	}
+	defer p.Close(&err)
 	all, err := tokens.List(c.Context)
 	if err != nil {
 		return err
 	}
 	for _, token := range all {
-		if a.AsJSON {
-			a.JSON(token)
+		if t.AsJSON {
+			t.JSON(token)
 			continue
 		}
 		state := "until " + token.Expires.Format(time.DateOnly)
@@ -138,30 +141,31 @@ func (a *app) tokenList(c *cli.Context) error {
 		if !token.LastUsed.IsZero() {
 			used = "last used " + token.LastUsed.Format(time.DateOnly)
 		}
-		fmt.Fprintf(a.Out, "%s  %s  %s  %s, %s\n", token.ID, token.Name, grantsText(token.Grants), state, used)
+		fmt.Fprintf(t.Out, "%s  %s  %s  %s, %s\n", token.ID, token.Name, grantsText(token.Grants), state, used)
 	}
 	return nil
 }
 
-func (a *app) tokenRevoke(c *cli.Context) error {
+func tokenRevoke(t *terminal.Terminal, c *cli.Context) (err error) {
 	id := c.Args().First()
 	if id == "" {
 		return cli.Hint(errors.New("token revoke: which one?"), "`athanor token list` lists them")
 	}
-	tokens, err := a.tokens(c)
+	tokens, p, err := tokensOf(t, c)
 	if err != nil {
 		return err
 	}
+	defer p.Close(&err)
 	if err := tokens.Revoke(c.Context, wire.Author{Account: project.UserName()}, id); err != nil {
 		if errors.Is(err, service.ErrNoToken) {
 			return cli.Hint(fmt.Errorf("%s: %w", id, err), "`athanor token list` lists them")
 		}
 		return err
 	}
-	if a.AsJSON {
-		a.JSON(map[string]any{"type": "revoke", "id": id})
+	if t.AsJSON {
+		t.JSON(map[string]any{"type": "revoke", "id": id})
 		return nil
 	}
-	fmt.Fprintf(a.Out, "%s: revoked\n", id)
+	fmt.Fprintf(t.Out, "%s: revoked\n", id)
 	return nil
 }

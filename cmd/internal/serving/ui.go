@@ -1,4 +1,4 @@
-package cmd
+package serving
 
 import (
 	"context"
@@ -25,7 +25,8 @@ import (
 	"github.com/athanor-dev/athanor/statestore/remote/wire"
 )
 
-func (a *app) uiCommand() *cli.Command {
+// UI is the command ui.
+func UI(o *session.Opener) *cli.Command {
 	return &cli.Command{
 		Name: "ui", Usage: "show the state store as web pages on this machine", ArgsUsage: "[DIRECTORY]",
 		Description: `Serves pages on the loopback until Ctrl-C: stacks and stages, resources as a list and a graph, one resource with its
@@ -43,12 +44,12 @@ ui --source-url 'https://github.com/acme/shop/blob/main/{file}#L{line}'`,
 			&cli.StringSliceFlag{Name: "plan", Usage: "show the plan that `FILE` holds (may be repeated)"},
 			&cli.BoolFlag{Category: cli.Safety, Name: "allow-write", Usage: "let the pages ask a run to stop; otherwise they only show"},
 			&cli.StringFlag{Name: "source-url", Usage: "link to lines of the program by `URL`, with {file} and {line}"}),
-		Action: a.ui,
+		Action: func(c *cli.Context) error { return ui(o, c) },
 	}
 }
 
-func (a *app) ui(c *cli.Context) error {
-	p, err := a.OpenStore(c)
+func ui(o *session.Opener, c *cli.Context) error {
+	p, err := o.OpenStore(c)
 	if err != nil {
 		return err
 	}
@@ -66,21 +67,21 @@ func (a *app) ui(c *cli.Context) error {
 		return cli.Hint(fmt.Errorf("--listen %s: the pages are for this machine alone", c.String("listen")), "athanor serve shows them to a team")
 	}
 	door := webpage.NewDoor(listener.Addr(), project.UserName())
-	local := &localPages{app: a.Opener, project: p, dir: files.Folder(c.Args().First()), engines: map[statestore.Stage]*engine.Engine{}}
+	local := &localPages{opener: o, project: p, dir: files.Folder(c.Args().First()), engines: map[statestore.Stage]*engine.Engine{}}
 	cancel := local.cancel
 	if !c.Bool("allow-write") {
 		cancel = nil
 	}
 	pages := webpage.New(context.WithoutCancel(c.Context), webpage.Settings{
-		Store: p.Store, StoreName: project.Redacted(p.Name), Version: a.Release.Text(), Admit: door.Admit, Open: local.open, HoldsData: session.HoldsData(a.Catalog),
+		Store: p.Store, StoreName: project.Redacted(p.Name), Version: o.Release.Text(), Admit: door.Admit, Open: local.open, HoldsData: session.HoldsData(o.Catalog),
 		Declared: local.declared(c), SourceURL: c.String("source-url"), Plans: local.plans(c.StringSlice("plan")), Cancel: cancel, Drift: local.drift,
-		Log: func(method, path string, err error) { a.Warn("%s %s: %v", method, path, err) }, Plainly: render.Plainly,
+		Log: func(method, path string, err error) { o.Warn("%s %s: %v", method, path, err) }, Plainly: render.Plainly,
 	})
-	a.Interrupts.Lasting()
-	if a.AsJSON {
-		a.JSON(map[string]any{"type": "serving", "url": door.URL()})
+	o.Interrupts.Lasting()
+	if o.AsJSON {
+		o.JSON(map[string]any{"type": "serving", "url": door.URL()})
 	} else {
-		fmt.Fprintln(a.Out, "open "+door.URL())
+		fmt.Fprintln(o.Out, "open "+door.URL())
 	}
 	go pages.Warm(c.Context)
 	return serveLocally(c.Context, listener, door.Guard(pages), pages.Stop)
@@ -106,7 +107,7 @@ func serveLocally(ctx context.Context, listener net.Listener, handler http.Handl
 
 // localPages opens for pages what this machine has the keys of.
 type localPages struct {
-	app     *session.Opener
+	opener  *session.Opener
 	project *project.Project
 	dir     string
 
@@ -124,7 +125,7 @@ func (l *localPages) engine(ctx context.Context, stage statestore.Stage) (*engin
 	if e := l.engines[stage]; e != nil {
 		return e, nil
 	}
-	e, err := l.project.Engine(ctx, stage, l.dir, l.app.Catalog, false)
+	e, err := l.project.Engine(ctx, stage, l.dir, l.opener.Catalog, false)
 	if err == nil {
 		l.engines[stage] = e
 	}
@@ -156,7 +157,7 @@ func (l *localPages) open(ctx context.Context, snap *statestore.Snapshot, addres
 	var view *engine.RowView
 	proven, err := l.prove(ctx, e, snap)
 	if err == nil {
-		view, err = engine.ReadRow(ctx, &engine.Engine{Catalog: e.Catalog, Key: e.Key, Store: oneVersion{e.Store, proven}}, snap.Stage, address)
+		view, err = engine.ReadRow(ctx, &engine.Engine{Catalog: e.Catalog, Key: e.Key, Store: project.OneVersion(e.Store, proven)}, snap.Stage, address)
 	}
 	switch {
 	case err != nil:
@@ -203,22 +204,22 @@ func (l *localPages) declared(c *cli.Context) func(context.Context, statestore.S
 
 // places evaluates the stack. Nothing is known of one that cannot be evaluated here.
 func (l *localPages) places(ctx context.Context, c *cli.Context, stage statestore.Stage) map[string]string {
-	src, err := l.app.Source(ctx, c.Args().First())
-	if err != nil || src.GoMain || l.app.ReadSource(c, src) != nil {
+	src, err := l.opener.Source(ctx, c.Args().First())
+	if err != nil || src.GoMain || l.opener.ReadSource(c, src) != nil {
 		return nil
 	}
-	s := &session.Session{Opener: l.app, Stage: stage, Config: map[string]string{}}
+	s := &session.Session{Opener: l.opener, Stage: stage, Config: map[string]string{}}
 	if s.Config, err = cli.ConfigValues(c); err != nil || s.FillConfig(ctx, src) != nil {
 		return nil
 	}
-	g, err := l.app.Load(ctx, src, stage.Name, s.Config)
+	g, err := l.opener.Load(ctx, src, stage.Name, s.Config)
 	if err != nil || g.Stack != stage.Stack {
 		return nil
 	}
 	places := make(map[string]string, len(g.Resources))
 	for i := range g.Resources {
 		if place := g.Resources[i].Source; place != "" {
-			places[g.Resources[i].Address] = l.app.Place(place)
+			places[g.Resources[i].Address] = l.opener.Place(place)
 		}
 	}
 	return places
