@@ -32,7 +32,7 @@ With --once nothing is written: what is allowed holds for COMMAND alone.
 A variable named ATHANOR_SECRET_<NAME> needs no permission. A stack in Go is a program: it can do what its user can, and
 asks for nothing.
 
-` + targetHelp + `
+` + loader.TargetHelp + `
 
 Exit codes: 0 nothing is left to allow; 1 error; 5 not approved: without a terminal it takes --yes. With --once the exit
 code is that of COMMAND.`,

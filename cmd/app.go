@@ -10,6 +10,8 @@ import (
 
 	"github.com/athanor-dev/athanor/cmd/cli"
 	"github.com/athanor-dev/athanor/cmd/internal/account"
+	"github.com/athanor-dev/athanor/cmd/internal/agent"
+	"github.com/athanor-dev/athanor/cmd/internal/devsession"
 	"github.com/athanor-dev/athanor/cmd/internal/serving"
 	"github.com/athanor-dev/athanor/cmd/internal/session"
 	"github.com/athanor-dev/athanor/cmd/internal/terminal"
@@ -63,9 +65,6 @@ owner tag or a deterministic name, so the next run completes an interrupted one.
 deploy my-stack            plan, show, ask, apply
 plan my-stack              only show what would change
 destroy my-stack           delete everything of it`
-
-	targetHelp = `TARGET is a directory with athanor.yaml or a Go main package, a YAML file, a graph as JSON, or - for
-standard input. The default is the current directory.`
 )
 
 // commands are all commands in the order of the help, which shows them in groups.
@@ -75,7 +74,7 @@ func (a *app) commands() []*cli.Command {
 		name     string
 		commands []*cli.Command
 	}{
-		{"Start", []*cli.Command{a.initCommand(), a.planCommand(), a.deployCommand(), a.devCommand(), a.destroyCommand()}},
+		{"Start", []*cli.Command{a.initCommand(), a.planCommand(), a.deployCommand(), devsession.Command(a.Opener, a.again), a.destroyCommand()}},
 		{"Inspect", []*cli.Command{
 			a.stageCommand(), a.stateCommand(), a.historyCommand(), a.eventsCommand(), a.driftCommand(), a.outputCommand(), a.logsCommand(),
 			a.graphCommand(), a.kindsCommand(), serving.UI(a.Opener),
@@ -85,7 +84,7 @@ func (a *app) commands() []*cli.Command {
 			account.Login(a.Terminal), account.Logout(a.Terminal), account.Token(a.Terminal), a.approveCommand(), account.Audit(a.Terminal), a.secretCommand(), a.allowCommand(),
 			a.configCommand(), serving.Serve(a.Terminal, a.Release.Text),
 		}},
-		{"More", []*cli.Command{a.schemaCommand(), a.generateCommand(), a.completionCommand(), a.mcpCommand(), a.versionCommand()}},
+		{"More", []*cli.Command{a.schemaCommand(), a.generateCommand(), a.completionCommand(), agent.MCP(a.Loader, a.Release.Text), a.versionCommand()}},
 	} {
 		for _, command := range group.commands {
 			command.Category = group.name

@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/athanor-dev/athanor/cmd/cli"
+	"github.com/athanor-dev/athanor/cmd/internal/loader"
 	"github.com/athanor-dev/athanor/cmd/internal/project"
 	"github.com/athanor-dev/athanor/cmd/internal/session"
 	"github.com/athanor-dev/athanor/cmd/internal/untrusted"
@@ -17,7 +18,7 @@ func (a *app) deployCommand() *cli.Command {
 		Description: `Plans, shows the plan, asks, applies it, and prints the outputs. The next deploy completes an interrupted one,
 wherever that ran.
 
-` + targetHelp + `
+` + loader.TargetHelp + `
 A PLANFILE is what ` + "`plan --out`" + ` wrote: exactly that plan is applied, or nothing if anything changed since. Its program is
 in TARGET, without one in the current directory: the file never says which program runs.
 
@@ -43,7 +44,7 @@ func (a *app) planCommand() *cli.Command {
 		Description: `Reads every resource and compares it with the program. Writes nothing, neither to state nor to the cloud.
 What changed outside athanor is labelled "drift".
 
-` + targetHelp + `
+` + loader.TargetHelp + `
 
 Exit codes: 0 nothing to do; 1 error; 2 changes or drift pending.`,
 		UsageText: `plan                            what deploy would do here

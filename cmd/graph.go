@@ -2,6 +2,7 @@ package cmd
 
 import (
 	"github.com/athanor-dev/athanor/cmd/cli"
+	"github.com/athanor-dev/athanor/cmd/internal/loader"
 	"github.com/athanor-dev/athanor/cmd/internal/project"
 	"github.com/athanor-dev/athanor/cmd/internal/untrusted"
 	"github.com/athanor-dev/athanor/cmd/render"
@@ -11,7 +12,7 @@ func (a *app) graphCommand() *cli.Command {
 	return &cli.Command{
 		Name: "graph", Usage: "print what the program declares, without reading anything", ArgsUsage: "[TARGET]",
 		Description: "One line for each resource: address, kind, and after ← what it needs. With --json it is the whole graph\n" +
-			"document, which deploy reads back.\n\n" + targetHelp,
+			"document, which deploy reads back.\n\n" + loader.TargetHelp,
 		UsageText: `graph                           what is declared here
 graph --dot | dot -Tsvg > graph.svg
 graph --json > graph.json && athanor deploy graph.json`,

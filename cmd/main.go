@@ -6,6 +6,7 @@ import (
 	"runtime"
 
 	"github.com/athanor-dev/athanor"
+	"github.com/athanor-dev/athanor/cmd/internal/devsession"
 	"github.com/athanor-dev/athanor/cmd/internal/loader"
 	"github.com/athanor-dev/athanor/cmd/internal/release"
 	"github.com/athanor-dev/athanor/cmd/internal/session"
@@ -45,8 +46,8 @@ func Main(stack athanor.Program, options ...Option) {
 	}
 	p.OwnKinds = len(p.kinds) > 0
 	// What this program starts may be a stack program too, and is another one.
-	p.again = os.Getenv(againVariable) != ""
-	if err := os.Unsetenv(againVariable); err != nil {
+	p.again = os.Getenv(devsession.AgainVariable) != ""
+	if err := os.Unsetenv(devsession.AgainVariable); err != nil {
 		render.Style{}.Warning(os.Stderr, err.Error())
 	}
 	if question := stackprogram.Asked(); question != "" {

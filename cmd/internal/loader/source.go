@@ -28,6 +28,10 @@ import (
 // MaxInput bounds what is read as a stack: far above any real one.
 const MaxInput = 256 << 20
 
+// TargetHelp says what a TARGET is, for the help of commands.
+const TargetHelp = `TARGET is a directory with athanor.yaml or a Go main package, a YAML file, a graph as JSON, or - for
+standard input. The default is the current directory.`
+
 // Source is where a stack comes from.
 type Source struct {
 	Dir  string // the stack's directory

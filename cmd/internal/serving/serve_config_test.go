@@ -97,7 +97,7 @@ limits: {rate: 50, burst: 100, streams: 5}
 
 // TestServeConfigOfThePage reads the sample of the page about the service.
 func TestServeConfigOfThePage(t *testing.T) {
-	page, err := os.ReadFile("../docs/service.md")
+	page, err := os.ReadFile("../../../docs/service.md")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package cmd
+package devsession
 
 import (
 	"context"
@@ -8,20 +8,19 @@ import (
 	"github.com/athanor-dev/athanor/asset"
 	"github.com/athanor-dev/athanor/cmd/devloop"
 	"github.com/athanor-dev/athanor/cmd/internal/loader"
-	"github.com/athanor-dev/athanor/cmd/internal/session"
 	"github.com/athanor-dev/athanor/cmd/internal/watch"
 	"github.com/athanor-dev/athanor/cmd/stackprogram"
 	"github.com/athanor-dev/athanor/engine"
 )
 
-// againVariable tells a program that it takes the place of an older one in a dev session.
-const againVariable = "ATHANOR_DEV_AGAIN"
+// AgainVariable tells a program that it takes the place of an older one in a dev session.
+const AgainVariable = "ATHANOR_DEV_AGAIN"
 
 // goProgram is a Go program: this process's own, or one that this process builds. Its newest source is built and
 // evaluated in children.
 type goProgram struct {
-	app  *session.Opener
-	eval stackprogram.Question
+	loader *loader.Loader
+	eval   stackprogram.Question
 	// own: the program is that of this process.
 	own, loaded bool
 	sources     watch.Set
@@ -52,26 +51,26 @@ func (p *goProgram) Load(ctx context.Context, found func(watch.Set)) (devloop.Lo
 func (p *goProgram) evaluate(ctx context.Context) (g *engine.Graph, compiled time.Duration, err error) {
 	if p.own && !p.loaded {
 		p.loaded = true
-		g, err = p.app.Evaluate(ctx, p.eval)
+		g, err = p.loader.Evaluate(ctx, p.eval)
 		return g, 0, err
 	}
 	began := time.Now()
-	binary, err := p.app.BuildLight(ctx, p.eval.Dir)
+	binary, err := p.loader.BuildLight(ctx, p.eval.Dir)
 	compiled = time.Since(began)
 	if binary != "" {
-		g, err = p.app.InChildren(ctx, binary, p.eval, p.app.Err, nil)
+		g, err = p.loader.InChildren(ctx, binary, p.eval, p.loader.Err, nil)
 		if _, must := errors.AsType[*loader.CommandError](err); !must {
 			return g, compiled, err
 		}
 	}
 	if err == nil || binary != "" {
-		binary, err = p.app.Build(ctx, p.eval.Dir)
+		binary, err = p.loader.Build(ctx, p.eval.Dir)
 		compiled = time.Since(began)
 	}
 	if err != nil {
 		return nil, compiled, err
 	}
-	g, err = p.app.InChildren(ctx, binary, p.eval, p.app.Err, nil)
+	g, err = p.loader.InChildren(ctx, binary, p.eval, p.loader.Err, nil)
 	if _, must := errors.AsType[*loader.CommandError](err); must {
 		return nil, compiled, &devloop.HandOver{Binary: binary}
 	}

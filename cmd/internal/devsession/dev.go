@@ -1,4 +1,7 @@
-package cmd
+// Package devsession is the command dev: it gives the loop of package devloop its program, its stage and its screen.
+//
+// What comes next in a session is decided there.
+package devsession
 
 import (
 	"context"
@@ -23,7 +26,8 @@ import (
 // lookEvery is the time between two rounds that observe a few of the unchanged resources.
 const lookEvery = 10 * time.Second
 
-func (a *app) devCommand() *cli.Command {
+// Command is the command dev. again: this process takes the place of an older one in a session.
+func Command(o *session.Opener, again bool) *cli.Command {
 	return &cli.Command{
 		Name: project.DevName, Usage: "deploy, then watch and deploy again on each change", ArgsUsage: "[TARGET]",
 		Description: `Watches what the stack is made of: the program with all that it imports or includes, secret files, and the files
@@ -37,7 +41,7 @@ calls finish, and goes on with the newest program. Ctrl-C ends it with complete 
 It works on a stage of its own, and refuses a stage that another command created. With --here it works on that
 too, and deletes nothing there that it did not create.
 
-` + targetHelp + `
+` + loader.TargetHelp + `
 
 Exit codes: 0 ended; 1 error; 3 another dev session has the stage; 4 --destroy-on-exit could not delete all;
 130 interrupted in the middle of a deploy.`,
@@ -51,13 +55,13 @@ dev --stage staging --here      on what was deployed; deletes nothing of it`,
 			&cli.BoolFlag{Name: "destroy-on-exit", Usage: "delete what dev created when it ends"},
 			&cli.GenericFlag{Name: "look", Value: cli.NewDuration(lookEvery), Usage: "read a few of the unchanged resources every `DURATION`; default 10s, 0 never"},
 			session.NewStageFlag(), cli.AdoptFlag())...),
-		Action: a.dev,
+		Action: func(c *cli.Context) error { return run(o, c, again) },
 	}
 }
 
 // dev is one session: what the loop works with, and what it is shown on.
 type dev struct {
-	app    *session.Opener
+	opener *session.Opener
 	c      *cli.Context
 	src    *loader.Source
 	s      *session.Session
@@ -69,17 +73,17 @@ type dev struct {
 	status *render.Status // nil where there is none
 }
 
-func (a *app) dev(c *cli.Context) (err error) {
-	a.InDev = true
-	s, src, err := a.Begin(c, 0)
+func run(o *session.Opener, c *cli.Context, again bool) (err error) {
+	o.InDev = true
+	s, src, err := o.Begin(c, 0)
 	if err != nil {
 		return err
 	}
 	if err := s.FillConfig(c.Context, src); err != nil {
 		return err
 	}
-	d := &dev{app: a.Opener, c: c, src: src, s: s}
-	program, err := a.devProgram(s, src)
+	d := &dev{opener: o, c: c, src: src, s: s}
+	program, err := programOf(o.Loader, s, src)
 	if err != nil {
 		return err
 	}
@@ -87,19 +91,19 @@ func (a *app) dev(c *cli.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	stopped := a.Interrupts.Applying(d.stopping)
-	told := a.Err
-	if a.AsJSON {
-		told = a.Out
+	stopped := o.Interrupts.Applying(d.stopping)
+	told := o.Err
+	if o.AsJSON {
+		told = o.Out
 	}
-	unread, err := a.Interrupts.HangUpUnread(told)
+	unread, err := o.Interrupts.HangUpUnread(told)
 	if err != nil {
 		return err
 	}
 	defer unread()
-	d.status = a.KeepStatus()
+	d.status = o.KeepStatus()
 	d.loop = &devloop.Session{
-		Machine: devloop.Machine{ObserveEvery: c.Duration("look"), DestroyOnExit: c.Bool("destroy-on-exit"), Whole: !a.again},
+		Machine: devloop.Machine{ObserveEvery: c.Duration("look"), DestroyOnExit: c.Bool("destroy-on-exit"), Whole: !again},
 		Source:  program, View: d, Watcher: watcher, Interrupted: stopped,
 		Open: d.open, Options: d.options, Secrets: d.secretFiles, Refused: whyBlocked, Destroy: d.destroy,
 	}
@@ -136,9 +140,9 @@ func (d *dev) open(ctx context.Context, g *engine.Graph) (*engine.Engine, error)
 	if d.lock, err = devloop.TakeLock(dir, s.Stage); err != nil {
 		return nil, err
 	}
-	d.lines = d.app.NewLines(d.app.Err, false)
-	d.traces.about = traces.About{Version: d.app.Release.Text(), Stack: s.Stage.Stack, Stage: s.Stage.Name, Command: project.DevName}
-	d.traces.warn = func(text string) { d.screen.apart(func() { d.app.Warn("%s", text) }) }
+	d.lines = d.opener.NewLines(d.opener.Err, false)
+	d.traces.about = traces.About{Version: d.opener.Release.Text(), Stack: s.Stage.Stack, Stage: s.Stage.Name, Command: project.DevName}
+	d.traces.warn = func(text string) { d.screen.apart(func() { d.opener.Warn("%s", text) }) }
 	s.Engine.Warm, s.Engine.Events, s.Engine.Dev = engine.NewWarm(), d.event, newDev(s.Project, d.lines)
 	return s.Engine, nil
 }
@@ -198,21 +202,21 @@ func (d *dev) close() error {
 
 // handOver lets the new program take the place of this process.
 func (d *dev) handOver(over *devloop.HandOver) error {
-	if err := errors.Join(d.close(), d.app.EndChildren()); err != nil {
+	if err := errors.Join(d.close(), d.opener.EndChildren()); err != nil {
 		return err
 	}
-	if d.app.Store != nil {
-		if err := d.app.Store.Close(); err != nil {
+	if d.opener.Store != nil {
+		if err := d.opener.Store.Close(); err != nil {
 			return err
 		}
-		d.app.Store = nil
+		d.opener.Store = nil
 	}
 	var variables []string
 	if d.s.Engine != nil {
-		variables = append(variables, againVariable+"=1")
+		variables = append(variables, AgainVariable+"=1")
 	}
 	if d.src.GoMain {
-		return d.app.Become(d.c, over.Binary, d.src, 0, variables...)
+		return d.opener.Become(d.c, over.Binary, d.src, 0, variables...)
 	}
 	env := append(append(os.Environ(), variables...), stackprogram.DirVariable+"="+d.src.Dir)
 	return loader.ReplaceProcess(over.Binary, os.Args[1:], env)

@@ -1,4 +1,4 @@
-package cmd
+package devsession
 
 import (
 	"context"
@@ -22,8 +22,8 @@ import (
 	"github.com/athanor-dev/athanor/statestore/seal"
 )
 
-// devProgram finds out how the target of a session is evaluated.
-func (a *app) devProgram(s *session.Session, src *loader.Source) (devloop.Source, error) {
+// programOf finds out how the target of a session is evaluated.
+func programOf(l *loader.Loader, s *session.Session, src *loader.Source) (devloop.Source, error) {
 	e := stackprogram.Question{Stage: s.Stage.Name, Dir: src.Dir, Config: s.Config}
 	switch {
 	case src.Stdin:
@@ -31,27 +31,27 @@ func (a *app) devProgram(s *session.Session, src *loader.Source) (devloop.Source
 	case src.Plan != nil:
 		return nil, cli.Hint(fmt.Errorf("%s is a saved plan", src.Name()), "dev plans by itself: name the program")
 	case src.Self:
-		e.Stack = a.Program.Name
-		return &goProgram{app: a.Opener, eval: e, own: true}, nil
+		e.Stack = l.Program.Name
+		return &goProgram{loader: l, eval: e, own: true}, nil
 	case src.GoMain:
-		return &goProgram{app: a.Opener, eval: e}, nil
+		return &goProgram{loader: l, eval: e}, nil
 	case src.Graph:
-		return &graphProgram{a.Opener, src, s.Stage.Name}, nil
+		return &graphProgram{l, src, s.Stage.Name}, nil
 	}
-	return &yamlProgram{app: a.Opener, src: src, eval: e}, nil
+	return &yamlProgram{loader: l, src: src, eval: e}, nil
 }
 
 // yamlProgram is a YAML file with what it includes.
 type yamlProgram struct {
-	app   *session.Opener
-	src   *loader.Source
-	eval  stackprogram.Question
-	files []string
+	loader *loader.Loader
+	src    *loader.Source
+	eval   stackprogram.Question
+	files  []string
 }
 
 // Load implements [devloop.Source].
 func (p *yamlProgram) Load(ctx context.Context, _ func(watch.Set)) (devloop.Loaded, error) {
-	s, err := p.app.LoadYAML(ctx, yamlstack.Input{
+	s, err := p.loader.LoadYAML(ctx, yamlstack.Input{
 		Path: p.src.File(), Dir: p.eval.Dir, Stage: p.eval.Stage, Config: p.eval.Config,
 	})
 	files := append(s.Files, s.Missing...)
@@ -64,9 +64,9 @@ func (p *yamlProgram) Load(ctx context.Context, _ func(watch.Set)) (devloop.Load
 
 // graphProgram is a graph document.
 type graphProgram struct {
-	app   *session.Opener
-	src   *loader.Source
-	stage string
+	loader *loader.Loader
+	src    *loader.Source
+	stage  string
 }
 
 // Load implements [devloop.Source].
@@ -78,8 +78,8 @@ func (p *graphProgram) Load(ctx context.Context, _ func(watch.Set)) (devloop.Loa
 	}
 	src := *p.src
 	src.Data = data
-	if e.Graph, err = p.app.ReadGraph(&src, p.stage, nil); err == nil {
-		err = p.app.Permit(ctx, grants.Document{Graph: e.Graph})
+	if e.Graph, err = p.loader.ReadGraph(&src, p.stage, nil); err == nil {
+		err = p.loader.Permit(ctx, grants.Document{Graph: e.Graph})
 	}
 	return e, err
 }

@@ -1,4 +1,4 @@
-package cmd
+package devsession
 
 import (
 	"fmt"
@@ -32,11 +32,11 @@ const (
 func (d *dev) Line(l devloop.Line) {
 	l.Paths = slices.Clone(l.Paths)
 	for i, path := range l.Paths {
-		l.Paths[i] = d.app.Place(path)
+		l.Paths[i] = d.opener.Place(path)
 	}
-	if d.app.AsJSON {
+	if d.opener.AsJSON {
 		l.Time, l.Stack, l.Stage = time.Now().UTC(), d.s.Stage.Stack, d.s.Stage.Name
-		d.app.JSON(l)
+		d.opener.JSON(l)
 		return
 	}
 	switch l.Type {
@@ -66,15 +66,15 @@ func (d *dev) Line(l devloop.Line) {
 
 // Problem implements [devloop.View].
 func (d *dev) Problem(err error, runs bool) {
-	if d.app.AsJSON {
-		line := d.app.Errors().Line(devloop.LineProblem, err, terminal.CodeOf(err))
-		d.app.JSON(devProblemLine{time.Now().UTC(), d.s.Stage.Stack, d.s.Stage.Name, line})
+	if d.opener.AsJSON {
+		line := d.opener.Errors().Line(devloop.LineProblem, err, terminal.CodeOf(err))
+		d.opener.JSON(devProblemLine{time.Now().UTC(), d.s.Stage.Stack, d.s.Stage.Name, line})
 		return
 	}
 	d.screen.apart(func() {
-		d.app.ReportAs(err, terminal.CodeOf(err))
+		d.opener.ReportAs(err, terminal.CodeOf(err))
 		if runs {
-			fmt.Fprintln(d.app.Err, "what runs keeps running")
+			fmt.Fprintln(d.opener.Err, "what runs keeps running")
 		}
 	})
 	d.screen.broke(true)
@@ -112,8 +112,8 @@ func (d *dev) say(text string) { d.screen.say(d, text) }
 // event takes an event of a run.
 func (d *dev) event(e engine.Event) {
 	d.traces.event(d.c.Context, e)
-	if d.app.AsJSON {
-		d.app.JSON(e)
+	if d.opener.AsJSON {
+		d.opener.JSON(e)
 		return
 	}
 	d.screen.event(e)
@@ -121,7 +121,7 @@ func (d *dev) event(e engine.Event) {
 
 // Report implements [devloop.View]: how a run ended, in a line or two.
 func (d *dev) Report(kind string, res *engine.Result, p *engine.Plan) {
-	a, outputs := d.app, render.Outputs(res)
+	a, outputs := d.opener, render.Outputs(res)
 	if a.AsJSON {
 		line := d.s.Summary(res, p, outputs)
 		line.Type = kind
@@ -189,14 +189,14 @@ const oneScreen = 20
 
 // Begin implements [devloop.View].
 func (d *dev) Begin(p *engine.Plan) {
-	if d.app.AsJSON {
+	if d.opener.AsJSON {
 		return
 	}
 	s := &d.screen
 	d.hideStatus(true)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.progress = render.NewProgress(d.app.Screen(d.app.Err), p)
+	s.progress = render.NewProgress(d.opener.Screen(d.opener.Err), p)
 	s.progress.Bound(oneScreen)
 	d.lines.Above(s.progress)
 }
@@ -258,7 +258,7 @@ func (s *devScreen) say(d *dev, text string) {
 	case p != nil:
 		p.Say(text)
 	default:
-		d.app.Style(d.app.Err).Line(d.app.Err, text)
+		d.opener.Style(d.opener.Err).Line(d.opener.Err, text)
 	}
 }
 
