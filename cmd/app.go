@@ -10,6 +10,7 @@ import (
 
 	"github.com/athanor-dev/athanor/cmd/cli"
 	"github.com/athanor-dev/athanor/cmd/internal/account"
+	"github.com/athanor-dev/athanor/cmd/internal/adoption"
 	"github.com/athanor-dev/athanor/cmd/internal/agent"
 	"github.com/athanor-dev/athanor/cmd/internal/devsession"
 	"github.com/athanor-dev/athanor/cmd/internal/serving"
@@ -79,7 +80,7 @@ func (a *app) commands() []*cli.Command {
 			a.stageCommand(), a.stateCommand(), a.historyCommand(), a.eventsCommand(), a.driftCommand(), a.outputCommand(), a.logsCommand(),
 			a.graphCommand(), a.kindsCommand(), serving.UI(a.Opener),
 		}},
-		{"Repair", []*cli.Command{a.adoptCommand(), a.orphansCommand(), a.cancelCommand(), a.unlockCommand(), a.doctorCommand()}},
+		{"Repair", []*cli.Command{adoption.Command(a.Opener), a.orphansCommand(), a.cancelCommand(), a.unlockCommand(), a.doctorCommand()}},
 		{"Teams", []*cli.Command{
 			account.Login(a.Terminal), account.Logout(a.Terminal), account.Token(a.Terminal), a.approveCommand(), account.Audit(a.Terminal), a.secretCommand(), a.allowCommand(),
 			a.configCommand(), serving.Serve(a.Terminal, a.Release.Text),

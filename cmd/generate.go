@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/athanor-dev/athanor/cmd/cli"
+	"github.com/athanor-dev/athanor/cmd/internal/loader"
 	"github.com/athanor-dev/athanor/cmd/internal/untrusted"
 	"github.com/athanor-dev/athanor/providers/aws/cloudcontrol/registry"
 	"github.com/athanor-dev/athanor/providers/aws/cloudcontrol/registry/structs"
@@ -50,7 +51,7 @@ func (a *app) generate(c *cli.Context) error {
 		if pkg == "" {
 			pkg = structs.Package(names[0])
 		}
-	} else if source, ok := strings.CutPrefix(args[0], offeredPrefix); ok && pkg == "" {
+	} else if source, ok := strings.CutPrefix(args[0], loader.ProviderPrefix); ok && pkg == "" {
 		pkg = strings.NewReplacer("terraform-provider-", "", "-", "").Replace(path.Base(source))
 	}
 	if pkg == "" {

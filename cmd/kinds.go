@@ -48,7 +48,7 @@ func (a *app) bringsKinds(c *cli.Context) (*loader.Source, bool) {
 		return nil, false
 	}
 	if c.NArg() > 0 {
-		if _, err := a.Catalog.Find(c.Args().First()); err == nil || strings.HasPrefix(c.Args().First(), offeredPrefix) {
+		if _, err := a.Catalog.Find(c.Args().First()); err == nil || strings.HasPrefix(c.Args().First(), loader.ProviderPrefix) {
 			return nil, false
 		}
 	}

@@ -1,22 +1,14 @@
 package cmd
 
 import (
-	"errors"
-	"path/filepath"
-	"reflect"
 	"slices"
 	"strings"
 
 	"github.com/athanor-dev/athanor/cmd/cli"
-	"github.com/athanor-dev/athanor/cmd/internal/files"
-	"github.com/athanor-dev/athanor/cmd/internal/grants"
+	"github.com/athanor-dev/athanor/cmd/internal/loader"
 	"github.com/athanor-dev/athanor/providers/terraform"
 	"github.com/athanor-dev/athanor/reconcile"
-	"github.com/athanor-dev/athanor/reconcile/props"
 )
-
-// offeredPrefix begins an argument that names a Terraform provider whose kinds are meant: tf:hashicorp/random, or tf:./program.
-const offeredPrefix = "tf:"
 
 // offeredHelp says how the kinds of Terraform providers are meant.
 const offeredHelp = "The types of Terraform\nproviders are those of the providers that the stack in this folder names, or of tf:SOURCE, such as tf:hashicorp/random or\ntf:./program, which is installed and started: --allow program=SOURCE permits it."
@@ -31,14 +23,14 @@ func kindFlags(own ...cli.Flag) []cli.Flag {
 func (a *app) offered(c *cli.Context, args []string) ([]string, error) {
 	var kinds, sources []string
 	for _, arg := range args {
-		if source, ok := strings.CutPrefix(arg, offeredPrefix); ok {
+		if source, ok := strings.CutPrefix(arg, loader.ProviderPrefix); ok {
 			sources = append(sources, source)
 			continue
 		}
 		kinds = append(kinds, arg)
 	}
 	for _, source := range sources {
-		if err := a.offer(c, source); err != nil {
+		if err := loader.Offer(a.Loader, c, source); err != nil {
 			return nil, err
 		}
 	}
@@ -52,48 +44,6 @@ func (a *app) offered(c *cli.Context, args []string) ([]string, error) {
 		}
 	}
 	return kinds, nil
-}
-
-// offer starts a provider without a stack. One of a registry is installed into the user's cache, unless the lock file of this folder has it.
-func (a *app) offer(c *cli.Context, source string) error {
-	settings := map[string]any{"terraform": source}
-	folder := files.Absolute(".")
-	if strings.HasPrefix(source, ".") || filepath.IsAbs(source) {
-		settings = map[string]any{"terraform": "local/" + strings.TrimPrefix(filepath.Base(source), "terraform-provider-"), "path": files.Absolute(source)}
-	} else if locked, err := terraform.IsLocked(folder, source); err != nil {
-		return err
-	} else if !locked {
-		if folder, err = terraform.CacheFolder(); err != nil {
-			return err
-		}
-	}
-	g, err := a.Granting(c, files.Absolute("."), "")
-	if err != nil {
-		return err
-	}
-	g.User.Program = func(settings map[string]any) (string, error) { return terraform.Approval(folder, settings) }
-	p, ok := a.Catalog.Provider("terraform")
-	if !ok {
-		return errors.New("this program has no Terraform providers")
-	}
-	ctx := reconcile.WithFolder(c.Context, folder)
-	permit := func() error {
-		return a.PermitBy(ctx, g, grants.Document{Sections: []grants.Section{{Name: offeredPrefix + source, Provider: p.Name, Settings: settings}}})
-	}
-	typed := reflect.New(reflect.TypeOf(p.Settings).Elem()).Interface()
-	if err := props.Decode(settings, typed); err != nil {
-		return err
-	}
-	if err := permit(); err != nil {
-		return err
-	}
-	if err := p.Fetch(ctx, typed); err != nil {
-		return err
-	}
-	if err := permit(); err != nil {
-		return err
-	}
-	return p.Declared(ctx, typed)
 }
 
 // offerOfStack starts the providers that the stack of the current folder names.

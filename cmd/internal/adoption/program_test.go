@@ -1,4 +1,4 @@
-package cmd
+package adoption
 
 import (
 	"encoding/json"
@@ -32,7 +32,7 @@ func TestAdoptedPrograms(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	examples, err := filepath.Glob("../examples/kinds/*.yaml")
+	examples, err := filepath.Glob("../../../examples/kinds/*.yaml")
 	if err != nil || len(examples) < 40 {
 		t.Fatalf("%d examples, %v", len(examples), err)
 	}
@@ -54,7 +54,7 @@ func TestAdoptedPrograms(t *testing.T) {
 	maps.Copy(stacks, sampleStacks())
 
 	overlay := map[string]string{}
-	dir, root := t.TempDir(), files.Absolute("..")
+	dir, root := t.TempDir(), files.Absolute("../../..")
 	put := func(name, text string) {
 		t.Helper()
 		file := filepath.Join(dir, strings.ReplaceAll(name, "/", "_"))

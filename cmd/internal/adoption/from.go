@@ -1,4 +1,4 @@
-package cmd
+package adoption
 
 import (
 	"fmt"
@@ -19,28 +19,28 @@ import (
 	"github.com/athanor-dev/athanor/reconcile/localfile"
 )
 
-// sources are the tools whose files can be read.
-func (a *app) sources() []from.Source {
-	pulumi := terraform.Pulumi{Find: a.Catalog.Find, Types: registry.Names, Fields: foreign.FieldsOf}
+// sourcesOf are the tools whose files can be read.
+func sourcesOf(o *session.Opener) []from.Source {
+	pulumi := terraform.Pulumi{Find: o.Catalog.Find, Types: registry.Names, Fields: foreign.FieldsOf}
 	stacks := func(name string) terraform.CloudFormation {
-		return terraform.CloudFormation{Name: name, Find: a.Catalog.Find, Identifier: foreign.IdentifierOf}
+		return terraform.CloudFormation{Name: name, Find: o.Catalog.Find, Identifier: foreign.IdentifierOf}
 	}
 	return []from.Source{
 		wrangler.Source{},
-		terraform.Source{Find: a.Catalog.Find},
+		terraform.Source{Find: o.Catalog.Find},
 		pulumi,
-		terraform.Alchemy{Find: a.Catalog.Find},
+		terraform.Alchemy{Find: o.Catalog.Find},
 		stacks("cloudformation"), stacks("cdk"),
 		terraform.SST{Stacks: stacks("sst"), States: pulumi},
 	}
 }
 
 // adoptFrom prints, or writes, the stacks that a file of another tool declares.
-func (a *app) adoptFrom(c *cli.Context) error {
+func adoptFrom(o *session.Opener, c *cli.Context) error {
 	if c.NArg() > 0 {
 		return fmt.Errorf("unexpected argument %q", c.Args().First())
 	}
-	sources := a.sources()
+	sources := sourcesOf(o)
 	kind, where := sourceOf(sources, c.String("from"))
 	var largest int64
 	for _, s := range sources {
@@ -71,7 +71,7 @@ func (a *app) adoptFrom(c *cli.Context) error {
 		if placer, ok := source.(from.Placer); ok {
 			read.Stack, read.Workspace = placer.Place(file)
 		}
-		return a.adoptDraft(c, drafter, read)
+		return adoptDraft(o, c, drafter, read)
 	}
 	stacks, err := source.Read(file)
 	if err != nil {
@@ -82,20 +82,20 @@ func (a *app) adoptFrom(c *cli.Context) error {
 			return err
 		}
 	}
-	fmt.Fprintf(a.Err, "%s: recognised as %s\n", render.Escaped(read.Shown), source.Kind())
+	fmt.Fprintf(o.Err, "%s: recognised as %s\n", render.Escaped(read.Shown), source.Kind())
 	dir, out := read.Dir, c.String("out")
-	if len(stacks) > 1 && out == "" && !a.AsJSON {
+	if len(stacks) > 1 && out == "" && !o.AsJSON {
 		return cli.Hint(fmt.Errorf("%s has %d environments, each of which becomes a file", read.Shown, len(stacks)), "athanor adopt --from "+where+" --out "+dir)
 	}
-	written, err := a.writeStacks(stacks, dir, out, languageOf(c))
+	written, err := writeStacks(o, stacks, dir, out, languageOf(c))
 	if err != nil {
 		return err
 	}
-	if a.AsJSON {
-		a.JSON(map[string]any{"source": source.Kind(), "file": read.Shown, "stacks": written})
+	if o.AsJSON {
+		o.JSON(map[string]any{"source": source.Kind(), "file": read.Shown, "stacks": written})
 		return nil
 	}
-	a.reportStacks(stacks, written)
+	reportStacks(o, stacks, written)
 	return nil
 }
 
@@ -135,7 +135,7 @@ type writtenStack struct {
 }
 
 // writeStacks writes each stack into a file of a folder, or the only one to standard output.
-func (a *app) writeStacks(stacks []from.Stack, dir, out string, l language) ([]writtenStack, error) {
+func writeStacks(o *session.Opener, stacks []from.Stack, dir, out string, l language) ([]writtenStack, error) {
 	base := ""
 	if out != "" {
 		rel, err := filepath.Rel(files.Absolute(out), files.Absolute(dir))
@@ -153,7 +153,7 @@ func (a *app) writeStacks(stacks []from.Stack, dir, out string, l language) ([]w
 		if l.isGo && s.Stage != "" && out != "" { // each has a folder of its own
 			at = path.Join("..", base)
 		}
-		text, err := a.stackText(s, at, l)
+		text, err := stackText(o, s, at, l)
 		if err != nil {
 			return all, err
 		}
@@ -169,15 +169,15 @@ func (a *app) writeStacks(stacks []from.Stack, dir, out string, l language) ([]w
 			case s.Stage != "":
 				name = "athanor." + s.Stage + ".yaml"
 			}
-			if w.File, err = a.writeStack(folder, name, s.Name, text, l); err != nil {
+			if w.File, err = writeStack(o, folder, name, s.Name, text, l); err != nil {
 				return all, err
 			}
-		case a.AsJSON && l.isGo:
+		case o.AsJSON && l.isGo:
 			w.Go = string(text)
-		case a.AsJSON:
+		case o.AsJSON:
 			w.YAML = string(text)
 		default:
-			if _, err := a.Out.Write(text); err != nil {
+			if _, err := o.Out.Write(text); err != nil {
 				return all, err
 			}
 		}
@@ -187,7 +187,7 @@ func (a *app) writeStacks(stacks []from.Stack, dir, out string, l language) ([]w
 }
 
 // reportStacks says what became of every field, and what to do next.
-func (a *app) reportStacks(stacks []from.Stack, written []writtenStack) {
+func reportStacks(o *session.Opener, stacks []from.Stack, written []writtenStack) {
 	for i, s := range stacks {
 		counts := map[from.Outcome]int{}
 		for _, n := range s.Notes {
@@ -197,11 +197,11 @@ func (a *app) reportStacks(stacks []from.Stack, written []writtenStack) {
 		if title == "" {
 			title = s.Name
 		}
-		fmt.Fprintf(a.Err, "%s: %d resources; %d fields declared, %d needless, %d not supported\n",
+		fmt.Fprintf(o.Err, "%s: %d resources; %d fields declared, %d needless, %d not supported\n",
 			title, len(s.Resources), counts[from.Mapped], counts[from.Needless], counts[from.Unsupported])
 		for _, n := range s.Notes {
 			if n.Outcome == from.Unsupported {
-				fmt.Fprintf(a.Err, "  not supported: %s: %s\n", render.Escaped(n.Field), render.Escaped(n.Text))
+				fmt.Fprintf(o.Err, "  not supported: %s: %s\n", render.Escaped(n.Field), render.Escaped(n.Text))
 			}
 		}
 		next := "athanor deploy --adopt"
@@ -211,6 +211,6 @@ func (a *app) reportStacks(stacks []from.Stack, written []writtenStack) {
 		if s.Stage != "" {
 			next += " --stage " + s.Stage
 		}
-		fmt.Fprintf(a.Err, "next: %s\n", next)
+		fmt.Fprintf(o.Err, "next: %s\n", next)
 	}
 }

@@ -1,4 +1,4 @@
-package cmd
+package adoption
 
 import (
 	"cmp"
@@ -194,27 +194,27 @@ func changedSecrets(ctx context.Context, s *session.Session, secrets []from.Secr
 }
 
 // reportChanges says what the source changed, and that nothing was written.
-func (a *app) reportChanges(r adoptedStack, folder, file string) {
-	fmt.Fprintf(a.Err, "%s: recognised as %s\n", render.Escaped(r.File), r.Source)
+func reportChanges(o *session.Opener, r adoptedStack, folder, file string) {
+	fmt.Fprintf(o.Err, "%s: recognised as %s\n", render.Escaped(r.File), r.Source)
 	for _, c := range r.Changes {
 		switch address := render.Escaped(c.Address); c.Change {
 		case "new":
-			fmt.Fprintf(a.Out, "new: %s (%s%s)\n", address, c.Kind, withComma(c.Now))
+			fmt.Fprintf(o.Out, "new: %s (%s%s)\n", address, c.Kind, withComma(c.Now))
 		case "missing":
-			fmt.Fprintf(a.Out, "missing: %s (%s%s)\n", address, c.Kind, withComma(c.Was))
+			fmt.Fprintf(o.Out, "missing: %s (%s%s)\n", address, c.Kind, withComma(c.Was))
 		case "secret":
-			fmt.Fprintf(a.Out, "changed: %s has another value\n", address)
+			fmt.Fprintf(o.Out, "changed: %s has another value\n", address)
 		case "identity":
-			fmt.Fprintf(a.Out, "changed: %s is another object: %s -> %s\n", address, shownValue(c.Was), shownValue(c.Now))
+			fmt.Fprintf(o.Out, "changed: %s is another object: %s -> %s\n", address, shownValue(c.Was), shownValue(c.Now))
 		default:
-			fmt.Fprintf(a.Out, "changed: %s %s: %s -> %s\n", address, render.Escaped(c.Path), shownValue(c.Was), shownValue(c.Now))
+			fmt.Fprintf(o.Out, "changed: %s %s: %s -> %s\n", address, render.Escaped(c.Path), shownValue(c.Was), shownValue(c.Now))
 		}
 	}
 	if len(r.Changes) == 0 {
-		fmt.Fprintf(a.Err, "%s has all that %s has changed since %s was written\n", filepath.Join(folder, file), r.Source, filepath.Join(folder, baselineFile))
+		fmt.Fprintf(o.Err, "%s has all that %s has changed since %s was written\n", filepath.Join(folder, file), r.Source, filepath.Join(folder, baselineFile))
 		return
 	}
-	fmt.Fprintf(a.Err, "%s is as it was: nothing was written. These are the changes of %s since it was; without --out its YAML of today is printed\n",
+	fmt.Fprintf(o.Err, "%s is as it was: nothing was written. These are the changes of %s since it was; without --out its YAML of today is printed\n",
 		filepath.Join(folder, file), r.Source)
 }
 

@@ -1,4 +1,8 @@
-package cmd
+// Package adoption is the command adopt: it takes over one object, lists those that could be, and writes the stack of what another tool has
+// deployed.
+//
+// What a state of another tool means is known by the packages below adopt, and what becomes of an object by the engine.
+package adoption
 
 import (
 	"errors"
@@ -14,7 +18,8 @@ import (
 	"github.com/athanor-dev/athanor/engine/graph"
 )
 
-func (a *app) adoptCommand() *cli.Command {
+// Command is the command adopt.
+func Command(o *session.Opener) *cli.Command {
 	return &cli.Command{
 		Name: "adopt", Usage: "adopt an existing object, or list objects that could be adopted", ArgsUsage: "ADDRESS ID [TARGET] | --scan [TARGET] | --from [KIND:]WHERE | --finish [TARGET]",
 		Description: `Adopts one existing object for a declared address, by its identity or its name: shows how it differs, asks,
@@ -63,28 +68,28 @@ adopt --finish`,
 			&cli.BoolFlag{Name: "finish", Usage: "remove options.adopt of what state holds from the stack's file"},
 			cli.DryRunFlag("only show how it differs"),
 		), cli.ShowFlags()...)...),
-		Action: a.adopt,
+		Action: func(c *cli.Context) error { return adopt(o, c) },
 	}
 }
 
-func (a *app) adopt(c *cli.Context) error {
+func adopt(o *session.Opener, c *cli.Context) error {
 	switch {
 	case c.IsSet("from"):
-		return a.adoptFrom(c)
+		return adoptFrom(o, c)
 	case c.Bool("finish"):
-		return a.adoptFinish(c)
+		return adoptFinish(o, c)
 	case c.IsSet("only"), c.IsSet("out"), c.IsSet("go"):
 		of := []string{"--only", "--out", "--go"}
 		given := slices.DeleteFunc(of, func(flag string) bool { return !c.IsSet(flag[2:]) })
 		return cli.Hint(fmt.Errorf("%s: goes with --from", strings.Join(given, ", ")), "athanor adopt --from wrangler.jsonc --out .")
 	case c.Bool("scan"):
-		return a.scan(c)
+		return scan(o, c)
 	case c.IsSet("kind"), c.IsSet("write"):
 		return cli.Hint(errors.New("--kind and --write go with --scan"), "athanor adopt --scan --write ID")
 	case c.NArg() < 2:
 		return cli.Hint(errors.New("adopt: which address, and which object?"), "athanor adopt ADDRESS ID; `athanor adopt --scan` lists objects")
 	}
-	s, err := a.OpenProgram(c, 2)
+	s, err := o.OpenProgram(c, 2)
 	if err != nil || s == nil {
 		return err
 	}
@@ -97,8 +102,8 @@ func (a *app) adopt(c *cli.Context) error {
 	return s.Proceed(c, p, err)
 }
 
-func (a *app) scan(c *cli.Context) error {
-	s, err := a.OpenProgram(c, 0)
+func scan(o *session.Opener, c *cli.Context) error {
+	s, err := o.OpenProgram(c, 0)
 	if err != nil || s == nil {
 		return err
 	}
@@ -109,26 +114,26 @@ func (a *app) scan(c *cli.Context) error {
 	}
 	switch {
 	case len(wanted) > 0:
-		return a.writeThings(s, found, wanted)
-	case a.AsJSON:
-		a.JSON(found)
+		return writeThings(o, s, found, wanted)
+	case o.AsJSON:
+		o.JSON(found)
 		return nil
 	}
-	a.Style(a.Out).Things(a.Out, found.Things)
+	o.Style(o.Out).Things(o.Out, found.Things)
 	if len(found.Things) == 0 {
-		fmt.Fprintf(a.Err, "%s: no object was found that is not in state\n", s.Stage)
+		fmt.Fprintf(o.Err, "%s: no object was found that is not in state\n", s.Stage)
 	}
 	for _, place := range found.Places {
-		fmt.Fprintln(a.Err, "looked in", place)
+		fmt.Fprintln(o.Err, "looked in", place)
 	}
 	for _, kind := range found.Unlisted {
-		fmt.Fprintf(a.Err, "%s cannot be listed: only declared resources of it are found\n", kind)
+		fmt.Fprintf(o.Err, "%s cannot be listed: only declared resources of it are found\n", kind)
 	}
 	return nil
 }
 
 // writeThings prints the YAML of what was chosen.
-func (a *app) writeThings(s *session.Session, found *engine.Scan, wanted []string) error {
+func writeThings(o *session.Opener, s *session.Session, found *engine.Scan, wanted []string) error {
 	missing := slices.DeleteFunc(slices.Clone(wanted), func(id string) bool {
 		return slices.ContainsFunc(found.Things, func(t engine.Thing) bool {
 			return t.Props != nil && (t.Identity == id || t.Name == id || t.Address == id || graph.Match(id, t.Identity))
@@ -141,10 +146,10 @@ func (a *app) writeThings(s *session.Session, found *engine.Scan, wanted []strin
 	switch {
 	case err != nil:
 		return err
-	case a.AsJSON:
-		a.JSON(map[string]any{"things": chosen})
+	case o.AsJSON:
+		o.JSON(map[string]any{"things": chosen})
 		return nil
 	}
-	_, err = a.Out.Write(text)
+	_, err = o.Out.Write(text)
 	return err
 }

@@ -1,4 +1,4 @@
-package cmd
+package adoption
 
 import (
 	"cmp"
@@ -66,9 +66,9 @@ type adoptionCounts struct {
 
 // adoptDraft prints, or writes, the stack of what another tool has deployed. The key of the stage is there before
 // the state is read, so that no secret is without one.
-func (a *app) adoptDraft(c *cli.Context, source from.Drafter, read foreign.Source) error {
+func adoptDraft(o *session.Opener, c *cli.Context, source from.Drafter, read foreign.Source) error {
 	out := c.String("out")
-	s, err := a.adoptingSession(c, read, cmp.Or(out, "."))
+	s, err := adoptingSession(o, c, read, cmp.Or(out, "."))
 	if err != nil {
 		return err
 	}
@@ -78,7 +78,7 @@ func (a *app) adoptDraft(c *cli.Context, source from.Drafter, read foreign.Sourc
 	}
 	only := choiceOf(c)
 	options := from.Options{
-		Name: s.Stage.Stack, Stage: s.Stage.Name, Chosen: only.takes(), Env: os.Getenv, Offer: func(source string) error { return a.offer(c, source) },
+		Name: s.Stage.Stack, Stage: s.Stage.Name, Chosen: only.takes(), Env: os.Getenv, Offer: func(source string) error { return loader.Offer(o.Loader, c, source) },
 	}
 	if _, err := os.Stat(filepath.Join(read.Dir, read.File)); err == nil {
 		options.State = path.Join(base, read.File)
@@ -118,7 +118,7 @@ func (a *app) adoptDraft(c *cli.Context, source from.Drafter, read foreign.Sourc
 	if len(stack.Resources) == 0 && c.IsSet("only") {
 		return fmt.Errorf("--only %s: no object matches", strings.Join(c.StringSlice("only"), " --only "))
 	}
-	text, err := a.stackText(stack, base, l)
+	text, err := stackText(o, stack, base, l)
 	if err != nil {
 		return err
 	}
@@ -131,39 +131,39 @@ func (a *app) adoptDraft(c *cli.Context, source from.Drafter, read foreign.Sourc
 		if report.Changes, err = changedSince(c.Context, s, out, l, stack, base); err != nil {
 			return err
 		}
-		if a.AsJSON {
-			a.JSON(report)
+		if o.AsJSON {
+			o.JSON(report)
 			return nil
 		}
-		a.reportChanges(report, out, name)
+		reportChanges(o, report, out, name)
 		return nil
 	}
 	switch {
 	case out != "":
-		if report.Written, err = a.writeStack(out, name, stack.Name, text, l); err == nil {
+		if report.Written, err = writeStack(o, out, name, stack.Name, text, l); err == nil {
 			err = writeBaseline(out, stack, base)
 		}
 		if err != nil {
 			return err
 		}
-	case a.AsJSON && l.isGo:
+	case o.AsJSON && l.isGo:
 		report.Go = string(text)
-	case a.AsJSON:
+	case o.AsJSON:
 		report.YAML = string(text)
 	}
 	if err := sealAll(c.Context, s, stack.Secrets); err != nil {
 		return err
 	}
-	if a.AsJSON {
-		a.JSON(report)
+	if o.AsJSON {
+		o.JSON(report)
 		return nil
 	}
 	if out == "" {
-		if _, err := a.Out.Write(text); err != nil {
+		if _, err := o.Out.Write(text); err != nil {
 			return err
 		}
 	}
-	a.reportAdoption(report)
+	reportAdoption(o, report)
 	return nil
 }
 
@@ -213,12 +213,12 @@ func baseOf(out, dir string) (string, error) {
 }
 
 // adoptingSession opens the stage of a stack that is still to be written.
-func (a *app) adoptingSession(c *cli.Context, read foreign.Source, dir string) (*session.Session, error) {
+func adoptingSession(o *session.Opener, c *cli.Context, read foreign.Source, dir string) (*session.Session, error) {
 	if err := session.NoEmptyStage(c); err != nil {
 		return nil, err
 	}
 	s := &session.Session{
-		Opener: a.Opener, Began: time.Now(), Store: project.AbsoluteStore(c.String("store")),
+		Opener: o, Began: time.Now(), Store: project.AbsoluteStore(c.String("store")),
 		Stage: statestore.Stage{
 			Stack: read.StackName(), Name: cmp.Or(c.String("stage"), from.Shape(read.Workspace), project.DefaultStage(c.Command.Name)),
 		},
@@ -230,10 +230,10 @@ func (a *app) adoptingSession(c *cli.Context, read foreign.Source, dir string) (
 		return nil, err
 	}
 	dir = files.Absolute(dir)
-	if err := a.Confine(c, &loader.Source{Dir: dir}, s.Store); err != nil {
+	if err := o.Confine(c, &loader.Source{Dir: dir}, s.Store); err != nil {
 		return nil, err
 	}
-	if err := a.Permit(c.Context, grants.Document{}); err != nil {
+	if err := o.Permit(c.Context, grants.Document{}); err != nil {
 		return nil, err
 	}
 	return s, s.Open(c, dir)
@@ -326,8 +326,8 @@ func countsOf(stack from.Stack) adoptionCounts {
 }
 
 // reportAdoption says what became of every object, and what to do next. Names of the source are shown escaped.
-func (a *app) reportAdoption(r adoptedStack) {
-	w := a.Err
+func reportAdoption(o *session.Opener, r adoptedStack) {
+	w := o.Err
 	n := r.Counts
 	fmt.Fprintf(w, "%s: recognised as %s\n", render.Escaped(r.File), r.Source)
 	fmt.Fprintf(w, "%s: %d resources; %d objects mapped, %d folded into others, %d to look at, %d not adopted, %d without an object; %d ignored paths\n",
@@ -367,7 +367,7 @@ func (a *app) reportAdoption(r adoptedStack) {
 		next = "athanor deploy --adopt " + stackTarget(r.Written) + " --stage " + r.Stage
 	}
 	fmt.Fprintf(w, "next: %s\n", next)
-	a.reportLetGo(w, r)
+	reportLetGo(o, w, r)
 }
 
 // onOneLine is text of a source, which cannot begin a line of the report.
@@ -384,7 +384,7 @@ func secretPlaces(s from.Secret) string {
 }
 
 // reportLetGo prints how the other tool forgets what is adopted, after the first deploy.
-func (a *app) reportLetGo(w io.Writer, r adoptedStack) {
+func reportLetGo(o *session.Opener, w io.Writer, r adoptedStack) {
 	if len(r.LetGo) == 0 {
 		return
 	}
@@ -394,5 +394,5 @@ func (a *app) reportLetGo(w io.Writer, r adoptedStack) {
 		fmt.Fprintf(w, "  %s\n", onOneLine(command))
 	}
 	fmt.Fprintln(w, "  and take the resources out of its program")
-	a.Style(w).Warning(w, "until then a destroy there deletes what athanor has adopted, and an apply there undoes what athanor changes")
+	o.Style(w).Warning(w, "until then a destroy there deletes what athanor has adopted, and an apply there undoes what athanor changes")
 }

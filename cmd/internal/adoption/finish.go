@@ -1,4 +1,4 @@
-package cmd
+package adoption
 
 import (
 	"bytes"
@@ -11,6 +11,7 @@ import (
 
 	"github.com/athanor-dev/athanor/cmd/cli"
 	"github.com/athanor-dev/athanor/cmd/internal/files"
+	"github.com/athanor-dev/athanor/cmd/internal/session"
 	"github.com/athanor-dev/athanor/engine"
 	"github.com/athanor-dev/athanor/reconcile/localfile"
 )
@@ -27,12 +28,12 @@ type finishedLine struct {
 }
 
 // adoptFinish removes options.adopt of what state holds from the file that declares it.
-func (a *app) adoptFinish(c *cli.Context) error {
-	s, src, err := a.Begin(c, 0)
+func adoptFinish(o *session.Opener, c *cli.Context) error {
+	s, src, err := o.Begin(c, 0)
 	if err != nil {
 		return err
 	}
-	if s, err = a.Evaluated(c, s, src, 0); err != nil || s == nil {
+	if s, err = o.Evaluated(c, s, src, 0); err != nil || s == nil {
 		return err
 	}
 	rows, err := s.Engine.Rows(c.Context, s.Stage, false)
@@ -43,7 +44,7 @@ func (a *app) adoptFinish(c *cli.Context) error {
 	for _, r := range rows {
 		held[r.Address] = slices.ContainsFunc(r.Generations, func(g engine.GenerationView) bool { return g.Identity != "" && !g.Intent })
 	}
-	line := finishedLine{Type: "finish", File: a.Place(src.File()), Finished: []string{}, ByHand: []string{}, Waiting: []string{}}
+	line := finishedLine{Type: "finish", File: o.Place(src.File()), Finished: []string{}, ByHand: []string{}, Waiting: []string{}}
 	byEntry := map[string][]string{} // the addresses of each entry of the file
 	ready := map[string]bool{}
 	for _, r := range s.Graph.Resources {
@@ -69,7 +70,7 @@ func (a *app) adoptFinish(c *cli.Context) error {
 				line.ByHand = append(line.ByHand, r.Address)
 			}
 		}
-		return a.finished(line)
+		return sayFinished(o, line)
 	}
 	text, err := localfile.ReadFile(c.Context, src.File())
 	if err != nil {
@@ -89,21 +90,21 @@ func (a *app) adoptFinish(c *cli.Context) error {
 			return err
 		}
 	}
-	return a.finished(line)
+	return sayFinished(o, line)
 }
 
-// finished says what was done, and what is left to do.
-func (a *app) finished(line finishedLine) error {
-	if a.AsJSON {
-		a.JSON(line)
+// sayFinished says what was done, and what is left to do.
+func sayFinished(o *session.Opener, line finishedLine) error {
+	if o.AsJSON {
+		o.JSON(line)
 		return nil
 	}
-	fmt.Fprintf(a.Out, "%s: removed options.adopt of %d resources\n", line.File, len(line.Finished))
+	fmt.Fprintf(o.Out, "%s: removed options.adopt of %d resources\n", line.File, len(line.Finished))
 	for _, address := range line.ByHand {
-		fmt.Fprintf(a.Err, "remove it by hand: options.adopt of %s\n", address)
+		fmt.Fprintf(o.Err, "remove it by hand: options.adopt of %s\n", address)
 	}
 	for _, address := range line.Waiting {
-		fmt.Fprintf(a.Err, "%s is not in state: `athanor deploy` adopts it\n", address)
+		fmt.Fprintf(o.Err, "%s is not in state: `athanor deploy` adopts it\n", address)
 	}
 	return nil
 }

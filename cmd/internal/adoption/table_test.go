@@ -1,4 +1,4 @@
-package cmd
+package adoption
 
 import (
 	"encoding/json"
@@ -34,7 +34,7 @@ func TestAdoptTableNamesWhatExists(t *testing.T) {
 // TestAdoptKindsAreThose compares what the tests of adopt/from/terraform take for kinds, which they cannot import, with the kinds. What
 // differs is written with ATHANOR_UPDATE_KINDS=1.
 func TestAdoptKindsAreThose(t *testing.T) {
-	const file = "../adopt/from/terraform/testdata/kinds.json"
+	const file = "../../../adopt/from/terraform/testdata/kinds.json"
 	catalog, err := reconcile.NewCatalog(providers.All()...)
 	if err != nil {
 		t.Fatal(err)
@@ -127,7 +127,7 @@ func TestTypesOfCloudflareAreDrafted(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	text, err := os.ReadFile("../adopt/from/terraform/types.txt")
+	text, err := os.ReadFile("../../../adopt/from/terraform/types.txt")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -255,7 +255,7 @@ func withoutDocs(fields []props.Field) []props.Field {
 }
 
 func checkTable(t *testing.T, catalog *reconcile.Catalog, file string, least int) {
-	text, err := os.ReadFile("../adopt/from/terraform/" + file)
+	text, err := os.ReadFile("../../../adopt/from/terraform/" + file)
 	if err != nil {
 		t.Fatal(err)
 	}

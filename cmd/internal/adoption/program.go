@@ -1,4 +1,4 @@
-package cmd
+package adoption
 
 import (
 	"errors"
@@ -13,6 +13,7 @@ import (
 	"github.com/athanor-dev/athanor/cmd/cli"
 	"github.com/athanor-dev/athanor/cmd/internal/files"
 	"github.com/athanor-dev/athanor/cmd/internal/gomodule"
+	"github.com/athanor-dev/athanor/cmd/internal/session"
 	"github.com/athanor-dev/athanor/cmd/render"
 )
 
@@ -31,11 +32,11 @@ func languageOf(c *cli.Context) language {
 }
 
 // stackText is a stack as YAML, or as a Go program.
-func (a *app) stackText(s from.Stack, base string, l language) ([]byte, error) {
+func stackText(o *session.Opener, s from.Stack, base string, l language) ([]byte, error) {
 	if !l.isGo {
 		return s.YAML(base)
 	}
-	text, err := gocode.Go(s, base, a.Catalog.Find)
+	text, err := gocode.Go(s, base, o.Catalog.Find)
 	if errors.Is(err, gocode.ErrCycle) {
 		err = cli.Hint(err, "without --go the stack is written as YAML, in which they may")
 	}
@@ -43,14 +44,14 @@ func (a *app) stackText(s from.Stack, base string, l language) ([]byte, error) {
 }
 
 // writeStack writes the file of a stack into a folder, and with a program its module. It overwrites nothing.
-func (a *app) writeStack(folder, name, stack string, text []byte, l language) (file string, err error) {
+func writeStack(o *session.Opener, folder, name, stack string, text []byte, l language) (file string, err error) {
 	if err := os.MkdirAll(folder, 0o755); err != nil {
 		return "", err
 	}
 	file = filepath.Join(folder, name)
 	var module *gomodule.Module
 	if l.isGo {
-		if module, err = gomodule.For(files.Absolute(folder), stack, l.checkout, a.Release.Text()); err != nil {
+		if module, err = gomodule.For(files.Absolute(folder), stack, l.checkout, o.Release.Text()); err != nil {
 			return "", err
 		}
 	}
@@ -63,10 +64,10 @@ func (a *app) writeStack(folder, name, stack string, text []byte, l language) (f
 		}
 	}
 	for _, note := range module.Notes {
-		fmt.Fprintln(a.Err, note)
+		fmt.Fprintln(o.Err, note)
 	}
 	for _, command := range module.Commands {
-		fmt.Fprintf(a.Err, "next: (cd %s && %s)\n", render.ShellWord(folder), command)
+		fmt.Fprintf(o.Err, "next: (cd %s && %s)\n", render.ShellWord(folder), command)
 	}
 	return file, nil
 }
