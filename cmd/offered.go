@@ -6,6 +6,7 @@ import (
 
 	"github.com/athanor-dev/athanor/cmd/cli"
 	"github.com/athanor-dev/athanor/cmd/internal/loader"
+	"github.com/athanor-dev/athanor/cmd/internal/session"
 	"github.com/athanor-dev/athanor/providers/terraform"
 	"github.com/athanor-dev/athanor/reconcile"
 )
@@ -18,9 +19,9 @@ func kindFlags(own ...cli.Flag) []cli.Flag {
 	return append(own, &cli.StringSliceFlag{Name: "allow", Usage: "let a provider be installed and run: `KIND=VALUE`, such as program=hashicorp/random; may be repeated"}, cli.JSONFlag())
 }
 
-// offered makes the kinds of Terraform providers known that arguments need, and gives the other arguments: those of the providers that arguments name,
+// offeredKinds makes the kinds of Terraform providers known that arguments need, and gives the other arguments: those of the providers that arguments name,
 // or where a kind of one is named alone, those of the stack in the current folder. Providers without a kind after them stand for all of their kinds.
-func (a *app) offered(c *cli.Context, args []string) ([]string, error) {
+func offeredKinds(o *session.Opener, c *cli.Context, args []string) ([]string, error) {
 	var kinds, sources []string
 	for _, arg := range args {
 		if source, ok := strings.CutPrefix(arg, loader.ProviderPrefix); ok {
@@ -30,7 +31,7 @@ func (a *app) offered(c *cli.Context, args []string) ([]string, error) {
 		kinds = append(kinds, arg)
 	}
 	for _, source := range sources {
-		if err := loader.Offer(a.Loader, c, source); err != nil {
+		if err := loader.Offer(o.Loader, c, source); err != nil {
 			return nil, err
 		}
 	}
@@ -39,7 +40,7 @@ func (a *app) offered(c *cli.Context, args []string) ([]string, error) {
 	case len(sources) > 0 && !slices.ContainsFunc(kinds, isBridged):
 		kinds = append(kinds, terraform.Prefix+"*")
 	case len(sources) == 0 && slices.ContainsFunc(kinds, isBridged):
-		if err := a.offerOfStack(c); err != nil {
+		if err := offerOfStack(o, c); err != nil {
 			return nil, reconcile.WithHint(err, "without a stack that names its provider: athanor %s tf:NAMESPACE/NAME %s", c.Command.Name, strings.Join(kinds, " "))
 		}
 	}
@@ -47,14 +48,14 @@ func (a *app) offered(c *cli.Context, args []string) ([]string, error) {
 }
 
 // offerOfStack starts the providers that the stack of the current folder names.
-func (a *app) offerOfStack(c *cli.Context) error {
-	s, src, err := a.BeginAt(c, nil)
+func offerOfStack(o *session.Opener, c *cli.Context) error {
+	s, src, err := o.BeginAt(c, nil)
 	if err == nil {
-		err = a.ReadSource(c, src)
+		err = o.ReadSource(c, src)
 	}
 	if err != nil {
 		return err
 	}
-	_, err = a.Load(c.Context, src, s.Stage.Name, s.Config)
+	_, err = o.Load(c.Context, src, s.Stage.Name, s.Config)
 	return err
 }

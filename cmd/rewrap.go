@@ -8,10 +8,11 @@ import (
 	"github.com/athanor-dev/athanor/cmd/cli"
 	"github.com/athanor-dev/athanor/cmd/internal/files"
 	"github.com/athanor-dev/athanor/cmd/internal/project"
+	"github.com/athanor-dev/athanor/cmd/internal/session"
 	"github.com/athanor-dev/athanor/statestore/seal"
 )
 
-func (a *app) rewrapCommand() *cli.Command {
+func rewrapCommand(o *session.Opener) *cli.Command {
 	return &cli.Command{
 		Name: "rewrap", Usage: "choose who can open a stage's key", ArgsUsage: "[TARGET]",
 		Description: `Writes STACK.STAGE.key.json next to the program, with the key wrapped for the recipients that you name, in place
@@ -30,11 +31,11 @@ secret rewrap --key-file /media/backup/athanor.key`,
 			&cli.StringSliceFlag{Name: "recipient", Usage: "wrap it for age recipient or KMS key `AGE1…|awskms:ARN`; may be repeated"},
 			&cli.BoolFlag{Name: "passphrase", Usage: "wrap it with a passphrase, which is asked for, or read from standard input"},
 			&cli.StringFlag{Name: "key-file", Usage: "wrap it with key file `PATH`, which is created if it does not exist"}),
-		Action: a.rewrap,
+		Action: func(c *cli.Context) error { return rewrapKey(o, c) },
 	}
 }
 
-func (a *app) rewrap(c *cli.Context) error {
+func rewrapKey(o *session.Opener, c *cli.Context) error {
 	w := seal.Wrapping{Recipients: c.StringSlice("recipient")}
 	if len(w.Recipients) == 0 && !c.Bool("passphrase") && c.String("key-file") == "" {
 		return cli.Hint(errors.New("secret rewrap: for whom?"), "--recipient age1…, --recipient awskms:ARN, --passphrase or --key-file PATH")
@@ -42,12 +43,12 @@ func (a *app) rewrap(c *cli.Context) error {
 	if file := c.String("key-file"); file != "" {
 		w.KeyFile = files.Absolute(file)
 	}
-	s, err := a.OpenRecord(c, 0)
+	s, err := o.OpenRecord(c, 0)
 	if err != nil || s == nil {
 		return err
 	}
 	if c.Bool("passphrase") {
-		w.Passphrase, err = a.ReadSecret(c.Context, "passphrase", fmt.Sprintf("new passphrase for %s: ", s.Stage), "once more: ")
+		w.Passphrase, err = o.ReadSecret(c.Context, "passphrase", fmt.Sprintf("new passphrase for %s: ", s.Stage), "once more: ")
 		if err != nil {
 			return err
 		}
@@ -57,7 +58,7 @@ func (a *app) rewrap(c *cli.Context) error {
 		return err
 	}
 	line := secretLineOf(s, c, path)
-	return a.said(line, fmt.Sprintf("%s: key %s is wrapped for %s in %s; check it in", s.Stage, line.Key, forWhom(w), line.File))
+	return sayDone(o, line, fmt.Sprintf("%s: key %s is wrapped for %s in %s; check it in", s.Stage, line.Key, forWhom(w), line.File))
 }
 
 func forWhom(w seal.Wrapping) string {

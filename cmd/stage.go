@@ -18,11 +18,11 @@ import (
 	"github.com/athanor-dev/athanor/statestore/seal"
 )
 
-func (a *app) stageCommand() *cli.Command {
+func stageCommand(o *session.Opener) *cli.Command {
 	return &cli.Command{
 		Name: "stage", Usage: "list stages, set what a service demands of one, and delete those that are over",
 		Description: "A stage is one instance of a stack, with a state of its own. The state store knows a stage once it has state or a run\nof it.",
-		Subcommands: []*cli.Command{a.stageReapCommand(), a.stageSetCommand(), {
+		Subcommands: []*cli.Command{stageReapCommand(o), stageSetCommand(o), {
 			Name: "list", Usage: "list all stacks and stages of the state store", ArgsUsage: "[DIRECTORY]",
 			Description: `One line for each stage: stack, stage, status, resources in state, last run. The status is that of the state, nothing
 is read from the cloud: what changed outside athanor is found by drift. DIRECTORY is that of the project, whose
@@ -32,7 +32,7 @@ Status: deployed, running, interrupted, failed, unfinished (an object is half cr
 			UsageText: `stage list                      of the project in this directory
 stage list --stack shop         of one stack
 stage list --json               one object per line`,
-			Flags: project.StageFlags(&cli.StringFlag{Name: "stack", Usage: "list the stages of stack `NAME` only"}), Before: untrusted.Reads, Action: a.stageList,
+			Flags: project.StageFlags(&cli.StringFlag{Name: "stack", Usage: "list the stages of stack `NAME` only"}), Before: untrusted.Reads, Action: func(c *cli.Context) error { return stageList(o, c) },
 		}},
 	}
 }
@@ -61,8 +61,8 @@ type stageRun struct {
 	Ended   time.Time           `json:"ended,omitzero"`
 }
 
-func (a *app) stageList(c *cli.Context) error {
-	p, err := a.OpenStore(c)
+func stageList(o *session.Opener, c *cli.Context) error {
+	p, err := o.OpenStore(c)
 	if err != nil {
 		return err
 	}
@@ -75,25 +75,25 @@ func (a *app) stageList(c *cli.Context) error {
 			return err
 		}
 	}
-	if a.AsJSON {
+	if o.AsJSON {
 		for _, l := range lines {
-			a.JSON(l)
+			o.JSON(l)
 		}
 		return nil
 	}
 	if stack := c.String("stack"); len(lines) == 0 && stack != "" {
-		fmt.Fprintf(a.Err, "no stages of stack %s in %s\nnext:  athanor stage list\n", stack, p.Name)
+		fmt.Fprintf(o.Err, "no stages of stack %s in %s\nnext:  athanor stage list\n", stack, p.Name)
 		return nil
 	}
 	if len(lines) == 0 {
-		fmt.Fprintf(a.Err, "no stages yet in %s\nnext:  athanor deploy\n", p.Name)
+		fmt.Fprintf(o.Err, "no stages yet in %s\nnext:  athanor deploy\n", p.Name)
 		return nil
 	}
 	var shown []render.Stage
 	for i := range lines {
 		shown = append(shown, lines[i].shown())
 	}
-	a.Style(a.Out).Stages(a.Out, shown, time.Now())
+	o.Style(o.Out).Stages(o.Out, shown, time.Now())
 	return nil
 }
 

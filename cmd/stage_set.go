@@ -16,7 +16,7 @@ import (
 	"github.com/athanor-dev/athanor/statestore/remote/wire"
 )
 
-func (a *app) stageSetCommand() *cli.Command {
+func stageSetCommand(o *session.Opener) *cli.Command {
 	return &cli.Command{
 		Name: "set", Usage: "set what a service demands of a stage, and what its page shows", ArgsUsage: "KEY=VALUE... [TARGET]",
 		Description: `It needs a service as the store, and the role admin on the stage. All of it is in the audit log.
@@ -30,11 +30,11 @@ retention=DURATION|off
 		UsageText: `stage set approval=on --stage prod
 stage set private=on approval=on ./shop --stage prod
 stage set retention=730d --stage prod`,
-		Flags: project.StageFlags(), Action: a.stageSet,
+		Flags: project.StageFlags(), Action: func(c *cli.Context) error { return stageSet(o, c) },
 	}
 }
 
-func (a *app) stageSet(c *cli.Context) error {
+func stageSet(o *session.Opener, c *cli.Context) error {
 	var change wire.StageRuleChange
 	settings := map[string]**bool{"approval": &change.Approval, "private": &change.Private}
 	n := 0
@@ -67,7 +67,7 @@ func (a *app) stageSet(c *cli.Context) error {
 		return cli.Hint(errors.New("there is nothing to set"), "athanor stage set private=on")
 	}
 	var s *session.Session
-	s, err = a.OpenProgram(c, n)
+	s, err = o.OpenProgram(c, n)
 	if err != nil || s == nil {
 		return err
 	}

@@ -26,22 +26,22 @@ import (
 
 // planUntrusted plans a stranger's stack: no secret is read, no program is built or run, and what could not be observed
 // is said. Without a state store, its key or credentials it plans from the program alone.
-func (a *app) planUntrusted(c *cli.Context) error {
-	s, src, err := a.Begin(c, 0)
+func planUntrusted(o *session.Opener, c *cli.Context) error {
+	s, src, err := o.Begin(c, 0)
 	if err != nil {
 		return err
 	}
-	if a.Granted != nil {
-		a.Granted.Asks = false
+	if o.Granted != nil {
+		o.Granted.Asks = false
 	}
 	if err := s.FillConfig(c.Context, src); err != nil {
 		return err
 	}
-	g, err := a.Load(c.Context, src, s.Stage.Name, s.Config)
+	g, err := o.Load(c.Context, src, s.Stage.Name, s.Config)
 	if err != nil {
 		return err
 	}
-	c.Context = a.Granted.Within(c.Context)
+	c.Context = o.Granted.Within(c.Context)
 	s.Stage.Stack = g.Stack
 	unobserved := grants.Unobserved(g, grants.Runs)
 	s.Graph = grants.Without(g, unobserved)
@@ -50,10 +50,10 @@ func (a *app) planUntrusted(c *cli.Context) error {
 		return err
 	}
 	if missing == "" {
-		missing = a.unreached(c.Context, s.Graph)
+		missing = unreached(c.Context, o, s.Graph)
 	}
 	if missing != "" {
-		return a.showProgram(c, g, missing)
+		return showProgram(o, c, g, missing)
 	}
 	// What is not observed stays as state has it.
 	snap, err := s.Project.Store.Load(c.Context, s.Stage)
@@ -103,10 +103,10 @@ func openUntrusted(s *session.Session, c *cli.Context, dir string) (missing stri
 }
 
 // unreached says which provider of a graph cannot be asked, "" when all can.
-func (a *app) unreached(ctx context.Context, g *engine.Graph) string {
+func unreached(ctx context.Context, o *session.Opener, g *engine.Graph) string {
 	asked := map[string]bool{}
 	check := func(kind string, settings map[string]any) string {
-		p, ok := a.Catalog.ProviderOf(kind)
+		p, ok := o.Catalog.ProviderOf(kind)
 		name := p.Name + string(tree.Canonical(map[string]any(settings)))
 		if !ok || asked[name] || p.Open == nil {
 			return ""
@@ -150,7 +150,7 @@ func reach(ctx context.Context, p reconcile.Provider, settings map[string]any) (
 }
 
 // showProgram shows what a program declares where nothing can be observed: no action is claimed.
-func (a *app) showProgram(c *cli.Context, g *engine.Graph, missing string) error {
+func showProgram(o *session.Opener, c *cli.Context, g *engine.Graph, missing string) error {
 	digest, err := g.Digest()
 	if err != nil {
 		return err
@@ -168,13 +168,13 @@ func (a *app) showProgram(c *cli.Context, g *engine.Graph, missing string) error
 		add(g.Reads[i].Address, g.Reads[i].Kind)
 	}
 	slices.SortFunc(doc.Actions, func(a, b render.NotObserved) int { return strings.Compare(a.Address, b.Address) })
-	if a.AsJSON {
-		a.JSON(doc)
+	if o.AsJSON {
+		o.JSON(doc)
 		return nil
 	}
 	if c.Bool("markdown") {
-		return render.Markdown{}.Program(a.Out, doc)
+		return render.Markdown{}.Program(o.Out, doc)
 	}
-	a.Style(a.Out).Program(a.Out, doc)
+	o.Style(o.Out).Program(o.Out, doc)
 	return nil
 }
