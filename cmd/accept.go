@@ -16,7 +16,6 @@ import (
 	"github.com/athanor-dev/athanor/cmd/render"
 	"github.com/athanor-dev/athanor/engine"
 	"github.com/athanor-dev/athanor/reconcile"
-	"github.com/athanor-dev/athanor/reconcile/props"
 	"github.com/athanor-dev/athanor/reconcile/tree"
 )
 
@@ -87,10 +86,7 @@ func noAddress(s *session.Session, address string) error {
 		names[i] = s.Graph.Resources[i].Address
 	}
 	err := fmt.Errorf("stack %s declares no resource %s", s.Stage.Stack, address)
-	if near, ok := props.Nearest(address, names); ok {
-		return cli.Hint(err, "did you mean "+near+"?")
-	}
-	return cli.Hint(err, "`athanor drift` lists what was changed outside athanor")
+	return cli.HintNearest(err, address, names, "`athanor drift` lists what was changed outside athanor")
 }
 
 // deletedOutside reports whether a drift plan would create an object again.

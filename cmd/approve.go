@@ -70,8 +70,7 @@ func approvePlan(o *session.Opener, c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	if o.AsJSON {
-		o.JSON(planLineOf(decided))
+	if o.WroteJSON(planLineOf(decided)) {
 		return nil
 	}
 	fmt.Fprintf(o.Out, "plan %s: %s\n", id, decided.State)
@@ -148,8 +147,7 @@ func listPlans(o *session.Opener, c *cli.Context) error {
 	}
 	for _, plan := range plans {
 		line := planLineOf(plan)
-		if o.AsJSON {
-			o.JSON(line)
+		if o.WroteJSON(line) {
 			continue
 		}
 		fmt.Fprintf(o.Out, "%s  %s  %s  %d changes, by %s\n", line.ID, line.State, line.Submitted.Format(time.RFC3339), len(line.Lines), line.Submitter)

@@ -22,7 +22,6 @@ import (
 	"github.com/athanor-dev/athanor/cmd/internal/untrusted"
 	"github.com/athanor-dev/athanor/cmd/render"
 	"github.com/athanor-dev/athanor/engine"
-	"github.com/athanor-dev/athanor/reconcile/props"
 )
 
 func configCommand(o *session.Opener) *cli.Command {
@@ -92,8 +91,7 @@ func configList(o *session.Opener, c *cli.Context) error {
 	}
 	for _, name := range names {
 		v := configValue{name, s.Graph.Config[name], s.SourceOf(name)}
-		if o.AsJSON {
-			o.JSON(v)
+		if o.WroteJSON(v) {
 			continue
 		}
 		fmt.Fprintf(o.Out, "%-*s = %s  (%s)\n", width, name, render.Escaped(render.Plain(v.Value)), v.Source)
@@ -117,8 +115,7 @@ func configGet(o *session.Opener, c *cli.Context) error {
 	if !ok {
 		return noConfig(s.Graph, name)
 	}
-	if o.AsJSON {
-		o.JSON(configValue{name, v, s.SourceOf(name)})
+	if o.WroteJSON(configValue{name, v, s.SourceOf(name)}) {
 		return nil
 	}
 	fmt.Fprintln(o.Out, render.Escaped(render.Plain(v)))
@@ -132,10 +129,7 @@ func noConfig(g *engine.Graph, name string) error {
 		return cli.Hint(err, fmt.Sprintf("%s is a secret: athanor secret set %s", name, name))
 	}
 	names := slices.Sorted(maps.Keys(g.Config))
-	if near, ok := props.Nearest(name, names); ok {
-		return cli.Hint(err, "did you mean "+near+"?")
-	}
-	return cli.Hint(err, "`athanor config list` lists those that it has")
+	return cli.HintNearest(err, name, names, "`athanor config list` lists those that it has")
 }
 
 func configSet(o *session.Opener, c *cli.Context) error {
@@ -174,8 +168,7 @@ func configSet(o *session.Opener, c *cli.Context) error {
 	if err := files.Replace(file, withValue(text, name, value), 0o644); err != nil {
 		return err
 	}
-	if o.AsJSON {
-		o.JSON(map[string]string{"type": "config", "name": name, "value": value, "stage": s.Stage.Name, "file": file})
+	if o.WroteJSON(map[string]string{"type": "config", "name": name, "value": value, "stage": s.Stage.Name, "file": file}) {
 		return nil
 	}
 	fmt.Fprintf(o.Err, "wrote %s\nnext:  athanor plan --stage %s\n", o.Place(file), s.Stage.Name)

@@ -24,7 +24,6 @@ import (
 	"github.com/athanor-dev/athanor/cmd/render"
 	"github.com/athanor-dev/athanor/engine"
 	"github.com/athanor-dev/athanor/reconcile"
-	"github.com/athanor-dev/athanor/reconcile/tree"
 	"github.com/athanor-dev/athanor/statestore"
 	"github.com/athanor-dev/athanor/statestore/keeper"
 	"github.com/athanor-dev/athanor/statestore/seal"
@@ -296,17 +295,11 @@ func secretChecks(ctx context.Context, s *session.Session, g *engine.Graph) []ch
 // providerChecks asks each provider, with each settings that the stack has, which account its credentials lead to.
 func providerChecks(ctx context.Context, o *session.Opener, g *engine.Graph) []check {
 	var checks []check
-	asked := map[string]bool{}
-	ask := func(kind string, settings map[string]any) {
-		p, ok := o.Catalog.ProviderOf(kind)
-		name := p.Name + string(tree.Canonical(map[string]any(settings)))
-		if !ok || asked[name] || p.Open == nil {
-			return
-		}
-		asked[name] = true
+	for _, used := range providersOf(o.Catalog, g) {
+		p, settings := used.provider, used.settings
 		limited, stop := patient(ctx)
-		defer stop()
 		place, err := reach(limited, p, settings)
+		stop()
 		if err != nil {
 			k := failedCheck(o, "credentials", err)
 			k.Text = p.Name + ": " + k.Text
@@ -320,12 +313,6 @@ func providerChecks(ctx context.Context, o *session.Opener, g *engine.Graph) []c
 		if url := clockOf(p.Name, settings); url != "" {
 			checks = append(checks, clockCheck(ctx, p.Name, url))
 		}
-	}
-	for i := range g.Resources {
-		ask(g.Resources[i].Kind, g.Resources[i].Settings)
-	}
-	for i := range g.Reads {
-		ask(g.Reads[i].Kind, g.Reads[i].Settings)
 	}
 	return checks
 }

@@ -14,7 +14,6 @@ import (
 	"github.com/athanor-dev/athanor/cmd/internal/session"
 	"github.com/athanor-dev/athanor/cmd/internal/untrusted"
 	"github.com/athanor-dev/athanor/engine"
-	"github.com/athanor-dev/athanor/reconcile/props"
 	"github.com/athanor-dev/athanor/statestore"
 )
 
@@ -113,11 +112,7 @@ func findRun(s *session.Session, c *cli.Context, id string) (statestore.Run, err
 	if id == "" {
 		return statestore.Run{}, cli.Hint(fmt.Errorf("%s: state has no run", s.Stage), "a deploy that changes something is a run")
 	}
-	err = fmt.Errorf("%s has no run %s", s.Stage, id)
-	if near, ok := props.Nearest(id, ids); ok {
-		return statestore.Run{}, cli.Hint(err, "did you mean "+near+"?")
-	}
-	return statestore.Run{}, cli.Hint(err, "`athanor history` lists the runs")
+	return statestore.Run{}, cli.HintNearest(fmt.Errorf("%s has no run %s", s.Stage, id), id, ids, "`athanor history` lists the runs")
 }
 
 // sayEnded says how a run that was followed ended. With --json its last event says it, unless it could not write one.
@@ -149,8 +144,7 @@ func printEvent(o *session.Opener, run string, recorded statestore.Event) {
 		e = engine.Event{Type: engine.EventWarning, Note: "this event cannot be read"}
 	}
 	e.Run, e.Seq = run, recorded.Seq
-	if o.AsJSON {
-		o.JSON(e)
+	if o.WroteJSON(e) {
 		return
 	}
 	o.Style(o.Out).Event(o.Out, e)

@@ -64,8 +64,7 @@ func generateStructs(o *session.Opener, c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	if o.AsJSON {
-		o.JSON(map[string]any{"package": pkg, "go": string(text)})
+	if o.WroteJSON(map[string]any{"package": pkg, "go": string(text)}) {
 		return nil
 	}
 	_, err = o.Out.Write(text)

@@ -25,13 +25,10 @@ graph --json > graph.json && athanor deploy graph.json`,
 
 func printGraph(o *session.Opener, c *cli.Context) error {
 	s, src, err := o.Begin(c, 0)
-	if err == nil {
-		err = s.FillConfig(c.Context, src)
-	}
 	if err != nil {
 		return err
 	}
-	g, err := o.Load(c.Context, src, s.Stage.Name, s.Config)
+	g, err := s.Evaluate(c.Context, src)
 	if err != nil {
 		return o.OrDelegate(c, src, 0, err)
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/athanor-dev/athanor/cmd/cli"
 	"github.com/athanor-dev/athanor/cmd/internal/project"
 	"github.com/athanor-dev/athanor/cmd/internal/session"
+	"github.com/athanor-dev/athanor/cmd/internal/terminal"
 	"github.com/athanor-dev/athanor/cmd/internal/untrusted"
 	"github.com/athanor-dev/athanor/cmd/render"
 	"github.com/athanor-dev/athanor/engine"
@@ -58,12 +59,8 @@ func listRuns(o *session.Opener, c *cli.Context) error {
 	if len(lines) == 0 && !o.AsJSON {
 		fmt.Fprintf(o.Err, "%s: state has no run\nnext:  %s\n", s.Stage, firstDeploy(c))
 	}
-	if !o.AsJSON {
+	if !terminal.JSONLines(o.Terminal, lines) {
 		o.Style(o.Out).Runs(o.Out, lines)
-		return nil
-	}
-	for _, l := range lines {
-		o.JSON(l)
 	}
 	return nil
 }
@@ -101,12 +98,8 @@ func compareRuns(o *session.Opener, c *cli.Context) error {
 		}
 	}
 	all := compared(sides[0], sides[1])
-	if !o.AsJSON {
+	if !terminal.JSONLines(o.Terminal, all) {
 		o.Style(o.Out).Comparison(o.Out, runs[0], runs[1], all)
-		return nil
-	}
-	for _, line := range all {
-		o.JSON(line)
 	}
 	return nil
 }

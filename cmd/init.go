@@ -23,7 +23,6 @@ import (
 	"github.com/athanor-dev/athanor/cmd/internal/template"
 	"github.com/athanor-dev/athanor/cmd/internal/yamlstack"
 	"github.com/athanor-dev/athanor/cmd/render"
-	"github.com/athanor-dev/athanor/reconcile/props"
 )
 
 func initCommand(o *session.Opener) *cli.Command {
@@ -150,10 +149,7 @@ func templateOf(name string) (template.Template, error) {
 		names = append(names, t.Name)
 	}
 	err := fmt.Errorf("there is no template %q", name)
-	if near, ok := props.Nearest(name, names); ok {
-		return template.Template{}, cli.Hint(err, "did you mean "+near+"?")
-	}
-	return template.Template{}, cli.Hint(err, "there is "+strings.Join(names, ", "))
+	return template.Template{}, cli.HintNearest(err, name, names, "there is "+strings.Join(names, ", "))
 }
 
 // schemaText is the file that the first line of athanor.yaml names.

@@ -117,8 +117,7 @@ func listKinds(o *session.Opener) error {
 	for _, name := range names {
 		k, _ := o.Catalog.Kind(name)
 		doc := k.Spec().Doc
-		if o.AsJSON {
-			o.JSON(map[string]any{"kind": name, "doc": doc})
+		if o.WroteJSON(map[string]any{"kind": name, "doc": doc}) {
 			continue
 		}
 		rows = append(rows, [2]string{name, render.FirstSentence(doc)})
@@ -128,8 +127,7 @@ func listKinds(o *session.Opener) error {
 		if err != nil {
 			return err
 		}
-		if o.AsJSON {
-			o.JSON(map[string]any{"kind": f.Prefix + "*", "doc": f.Doc, "count": len(types)})
+		if o.WroteJSON(map[string]any{"kind": f.Prefix + "*", "doc": f.Doc, "count": len(types)}) {
 			continue
 		}
 		if len(types) == 0 { // they depend on the stack

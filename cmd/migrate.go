@@ -107,8 +107,7 @@ func stateMigrate(o *session.Opener, c *cli.Context) error {
 		if err != nil {
 			return err
 		}
-		if o.AsJSON {
-			o.JSON(migratedLine{"migrated", stage.Stack, stage.Name, moved.Rows, moved.Already})
+		if o.WroteJSON(migratedLine{"migrated", stage.Stack, stage.Name, moved.Rows, moved.Already}) {
 			continue
 		}
 		how := "moved"

@@ -16,7 +16,6 @@ import (
 	"github.com/athanor-dev/athanor/cmd/internal/untrusted"
 	"github.com/athanor-dev/athanor/cmd/render"
 	"github.com/athanor-dev/athanor/reconcile"
-	"github.com/athanor-dev/athanor/reconcile/props"
 	"github.com/athanor-dev/athanor/statestore"
 )
 
@@ -110,14 +109,11 @@ func printOutput(o *session.Opener, stage statestore.Stage, values map[string]an
 func noOutput(stage statestore.Stage, values map[string]any, name string) error {
 	err := fmt.Errorf("%s has no output %q", stage, name)
 	names := slices.Sorted(maps.Keys(values))
-	near, found := props.Nearest(name, names)
-	switch {
-	case found:
-		return cli.Hint(err, "did you mean "+near+"?")
-	case len(names) > 0:
-		return cli.Hint(err, "it has "+strings.Join(names, ", "))
+	otherwise := "deploy writes outputs to state"
+	if len(names) > 0 {
+		otherwise = "it has " + strings.Join(names, ", ")
 	}
-	return cli.Hint(err, "deploy writes outputs to state")
+	return cli.HintNearest(err, name, names, otherwise)
 }
 
 func stateList(o *session.Opener, c *cli.Context) error {
@@ -129,10 +125,7 @@ func stateList(o *session.Opener, c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	if o.AsJSON {
-		for _, r := range rows {
-			o.JSON(r)
-		}
+	if terminal.JSONLines(o.Terminal, rows) {
 		return nil
 	}
 	if len(rows) == 0 {
@@ -168,8 +161,5 @@ func stateShow(o *session.Opener, c *cli.Context) error {
 		return nil
 	}
 	err = fmt.Errorf("%s: state has no entry %q", s.Stage, address)
-	if near, ok := props.Nearest(address, names); ok {
-		return cli.Hint(err, "did you mean "+near+"?")
-	}
-	return cli.Hint(err, "`athanor state list` lists what is")
+	return cli.HintNearest(err, address, names, "`athanor state list` lists what is")
 }

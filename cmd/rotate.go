@@ -239,8 +239,7 @@ func secretRecipients(o *session.Opener, c *cli.Context) error {
 		secretLine: secretLineOf(s, c, seal.KeyPath(place)), Number: key.Number(), Recipients: append([]seal.Recipient{}, who...),
 	}
 	line.From, line.Alone = key.Origin().Text, key.Origin().Alone
-	if o.AsJSON {
-		o.JSON(line)
+	if o.WroteJSON(line) {
 		return nil
 	}
 	for _, r := range who {

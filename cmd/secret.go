@@ -157,8 +157,7 @@ func secretList(o *session.Opener, c *cli.Context) error {
 			line.Unopened = append(line.Unopened, name)
 		}
 	}
-	if o.AsJSON {
-		o.JSON(line)
+	if o.WroteJSON(line) {
 		return nil
 	}
 	for _, name := range line.Secrets {

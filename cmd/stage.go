@@ -11,6 +11,7 @@ import (
 	"github.com/athanor-dev/athanor/cmd/cli"
 	"github.com/athanor-dev/athanor/cmd/internal/project"
 	"github.com/athanor-dev/athanor/cmd/internal/session"
+	"github.com/athanor-dev/athanor/cmd/internal/terminal"
 	"github.com/athanor-dev/athanor/cmd/internal/untrusted"
 	"github.com/athanor-dev/athanor/cmd/render"
 	"github.com/athanor-dev/athanor/statestore"
@@ -75,10 +76,7 @@ func stageList(o *session.Opener, c *cli.Context) error {
 			return err
 		}
 	}
-	if o.AsJSON {
-		for _, l := range lines {
-			o.JSON(l)
-		}
+	if terminal.JSONLines(o.Terminal, lines) {
 		return nil
 	}
 	if stack := c.String("stack"); len(lines) == 0 && stack != "" {

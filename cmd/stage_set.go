@@ -100,8 +100,7 @@ func setRule(ctx context.Context, s *session.Session, change wire.StageRuleChang
 		return err
 	}
 	a := s.Opener
-	if a.AsJSON {
-		a.JSON(map[string]any{"type": "rule", "stack": s.Stage.Stack, "stage": s.Stage.Name, "approval": rule.Approval, "private": rule.Private, "retention": rule.Retention})
+	if a.WroteJSON(map[string]any{"type": "rule", "stack": s.Stage.Stack, "stage": s.Stage.Name, "approval": rule.Approval, "private": rule.Private, "retention": rule.Retention}) {
 		return nil
 	}
 	word := map[bool]string{true: "on", false: "off"}

@@ -126,8 +126,7 @@ func sayReaped(o *session.Opener, s *session.Session, result string, err error) 
 	if _, shown := errors.AsType[cli.ExitCode](err); err != nil && !shown {
 		line.Error = o.Masked(err)
 	}
-	if o.AsJSON {
-		o.JSON(line)
+	if o.WroteJSON(line) {
 		return
 	}
 	if line.Error != "" {

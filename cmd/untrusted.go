@@ -34,10 +34,7 @@ func planUntrusted(o *session.Opener, c *cli.Context) error {
 	if o.Granted != nil {
 		o.Granted.Asks = false
 	}
-	if err := s.FillConfig(c.Context, src); err != nil {
-		return err
-	}
-	g, err := o.Load(c.Context, src, s.Stage.Name, s.Config)
+	g, err := s.Evaluate(c.Context, src)
 	if err != nil {
 		return err
 	}
@@ -104,30 +101,38 @@ func openUntrusted(s *session.Session, c *cli.Context, dir string) (missing stri
 
 // unreached says which provider of a graph cannot be asked, "" when all can.
 func unreached(ctx context.Context, o *session.Opener, g *engine.Graph) string {
-	asked := map[string]bool{}
-	check := func(kind string, settings map[string]any) string {
-		p, ok := o.Catalog.ProviderOf(kind)
-		name := p.Name + string(tree.Canonical(map[string]any(settings)))
-		if !ok || asked[name] || p.Open == nil {
-			return ""
-		}
-		asked[name] = true
-		if _, err := reach(ctx, p, settings); err != nil {
-			return p.Name + " cannot be asked: " + err.Error()
-		}
-		return ""
-	}
-	for i := range g.Resources {
-		if why := check(g.Resources[i].Kind, g.Resources[i].Settings); why != "" {
-			return why
-		}
-	}
-	for i := range g.Reads {
-		if why := check(g.Reads[i].Kind, g.Reads[i].Settings); why != "" {
-			return why
+	for _, used := range providersOf(o.Catalog, g) {
+		if _, err := reach(ctx, used.provider, used.settings); err != nil {
+			return used.provider.Name + " cannot be asked: " + err.Error()
 		}
 	}
 	return ""
+}
+
+// usedProvider is a provider with settings that a graph has for it.
+type usedProvider struct {
+	provider reconcile.Provider
+	settings map[string]any
+}
+
+// providersOf are the providers of a graph that lead to an account, once with each settings.
+func providersOf(catalog *reconcile.Catalog, g *engine.Graph) []usedProvider {
+	var all []usedProvider
+	known := map[string]bool{}
+	add := func(kind string, settings map[string]any) {
+		p, ok := catalog.ProviderOf(kind)
+		if name := p.Name + string(tree.Canonical(settings)); ok && p.Open != nil && !known[name] {
+			known[name] = true
+			all = append(all, usedProvider{p, settings})
+		}
+	}
+	for i := range g.Resources {
+		add(g.Resources[i].Kind, g.Resources[i].Settings)
+	}
+	for i := range g.Reads {
+		add(g.Reads[i].Kind, g.Reads[i].Settings)
+	}
+	return all
 }
 
 // reach asks a provider which account and region its credentials lead to.
@@ -168,8 +173,7 @@ func showProgram(o *session.Opener, c *cli.Context, g *engine.Graph, missing str
 		add(g.Reads[i].Address, g.Reads[i].Kind)
 	}
 	slices.SortFunc(doc.Actions, func(a, b render.NotObserved) int { return strings.Compare(a.Address, b.Address) })
-	if o.AsJSON {
-		o.JSON(doc)
+	if o.WroteJSON(doc) {
 		return nil
 	}
 	if c.Bool("markdown") {

@@ -48,8 +48,7 @@ func printVersion(o *session.Opener, c *cli.Context) error {
 			}
 		}
 	}
-	if o.AsJSON {
-		o.JSON(line)
+	if o.WroteJSON(line) {
 		return nil
 	}
 	fmt.Fprintf(o.Out, "athanor %s\n", line.Version)

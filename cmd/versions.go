@@ -8,6 +8,7 @@ import (
 	"github.com/athanor-dev/athanor/cmd/cli"
 	"github.com/athanor-dev/athanor/cmd/internal/project"
 	"github.com/athanor-dev/athanor/cmd/internal/session"
+	"github.com/athanor-dev/athanor/cmd/internal/terminal"
 	"github.com/athanor-dev/athanor/cmd/internal/untrusted"
 	"github.com/athanor-dev/athanor/cmd/render"
 	"github.com/athanor-dev/athanor/engine"
@@ -65,12 +66,8 @@ func stateHistory(o *session.Opener, c *cli.Context) error {
 			User: user, Identity: identity, Written: v.Written,
 		}
 	}
-	if !o.AsJSON {
+	if !terminal.JSONLines(o.Terminal, lines) {
 		o.Style(o.Out).Versions(o.Out, lines)
-		return nil
-	}
-	for _, l := range lines {
-		o.JSON(l)
 	}
 	return nil
 }

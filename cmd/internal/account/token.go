@@ -106,8 +106,7 @@ func tokenCreate(t *terminal.Terminal, c *cli.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	if t.AsJSON {
-		t.JSON(token)
+	if t.WroteJSON(token) {
 		return nil
 	}
 	fmt.Fprintln(t.Out, token.Secret)
@@ -127,8 +126,7 @@ func tokenList(t *terminal.Terminal, c *cli.Context) (err error) {
 		return err
 	}
 	for _, token := range all {
-		if t.AsJSON {
-			t.JSON(token)
+		if t.WroteJSON(token) {
 			continue
 		}
 		state := "until " + token.Expires.Format(time.DateOnly)
@@ -162,8 +160,7 @@ func tokenRevoke(t *terminal.Terminal, c *cli.Context) (err error) {
 		}
 		return err
 	}
-	if t.AsJSON {
-		t.JSON(map[string]any{"type": "revoke", "id": id})
+	if t.WroteJSON(map[string]any{"type": "revoke", "id": id}) {
 		return nil
 	}
 	fmt.Fprintf(t.Out, "%s: revoked\n", id)

@@ -91,8 +91,7 @@ func adoptFrom(o *session.Opener, c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	if o.AsJSON {
-		o.JSON(map[string]any{"source": source.Kind(), "file": read.Shown, "stacks": written})
+	if o.WroteJSON(map[string]any{"source": source.Kind(), "file": read.Shown, "stacks": written}) {
 		return nil
 	}
 	reportStacks(o, stacks, written)

@@ -209,10 +209,10 @@ func (l *localPages) places(ctx context.Context, c *cli.Context, stage statestor
 		return nil
 	}
 	s := &session.Session{Opener: l.opener, Stage: stage, Config: map[string]string{}}
-	if s.Config, err = cli.ConfigValues(c); err != nil || s.FillConfig(ctx, src) != nil {
+	if s.Config, err = cli.ConfigValues(c); err != nil {
 		return nil
 	}
-	g, err := l.opener.Load(ctx, src, stage.Name, s.Config)
+	g, err := s.Evaluate(ctx, src)
 	if err != nil || g.Stack != stage.Stack {
 		return nil
 	}

@@ -41,6 +41,14 @@ func (s *Session) FillConfig(ctx context.Context, src *loader.Source) error {
 	return nil
 }
 
+// Evaluate evaluates a program for the stage, on its config values.
+func (s *Session) Evaluate(ctx context.Context, src *loader.Source) (*engine.Graph, error) {
+	if err := s.FillConfig(ctx, src); err != nil {
+		return nil, err
+	}
+	return s.Opener.Load(ctx, src, s.Stage.Name, s.Config)
+}
+
 // SourceOf says where the value of a config comes from.
 func (s *Session) SourceOf(name string) string {
 	for _, key := range []string{name, athanor.ConfigVariable(name)} {

@@ -112,11 +112,8 @@ func (o *Opener) OpenProgram(c *cli.Context, names int) (*Session, error) {
 
 // Evaluated evaluates the program of a session and opens the record.
 func (o *Opener) Evaluated(c *cli.Context, s *Session, src *loader.Source, names int) (*Session, error) {
-	if err := s.FillConfig(c.Context, src); err != nil {
-		return nil, err
-	}
 	var err error
-	if s.Graph, err = o.Load(c.Context, src, s.Stage.Name, s.Config); err != nil {
+	if s.Graph, err = s.Evaluate(c.Context, src); err != nil {
 		return nil, o.OrDelegate(c, src, names, err)
 	}
 	s.noteConfig(s.Graph)

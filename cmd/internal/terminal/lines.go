@@ -30,8 +30,7 @@ func (t *Terminal) NewLines(w io.Writer, times bool) *Lines {
 
 // Line shows one line. It may be called from many goroutines.
 func (l *Lines) Line(address string, line reconcile.LogLine) {
-	if l.terminal.AsJSON {
-		l.terminal.JSON(logLine{Time: line.Time.UTC(), Type: "log", Address: address, Source: line.Source, Text: line.Text})
+	if l.terminal.WroteJSON(logLine{Time: line.Time.UTC(), Type: "log", Address: address, Source: line.Source, Text: line.Text}) {
 		return
 	}
 	l.Lines.Line(address, line)
