@@ -67,7 +67,7 @@ func allow(o *session.Opener, c *cli.Context, args []string) error {
 		return cli.Hint(errors.New("a command is run with --once alone"),
 			"athanor allow --once -- "+strings.Join(command, " "))
 	case o.Program != nil:
-		return runAllowed(o, nil, command)
+		return runAllowed(nil, command)
 	}
 	s, src, err := o.BeginAt(c, targets)
 	if err != nil {
@@ -75,7 +75,7 @@ func allow(o *session.Opener, c *cli.Context, args []string) error {
 	}
 	if src.GoMain {
 		fmt.Fprintln(o.Err, "This stack is a program: it can do what its user can, and asks for nothing.")
-		return runAllowed(o, nil, command)
+		return runAllowed(nil, command)
 	}
 	g := o.Granted
 	g.Asks = false
@@ -96,7 +96,7 @@ func allow(o *session.Opener, c *cli.Context, args []string) error {
 			if len(asks) == 0 {
 				fmt.Fprintln(o.Err, "The stack asks for nothing that needs a permission.")
 			}
-			return runAllowed(o, yes, command)
+			return runAllowed(yes, command)
 		}
 		chosen, err := chooseAsks(o, c, missing)
 		if err != nil {
@@ -186,7 +186,7 @@ func asksOf(o *session.Opener, c *cli.Context, s *session.Session, src *loader.S
 }
 
 // runAllowed runs the command that the permissions are for, if there is one.
-func runAllowed(o *session.Opener, asks []grants.Ask, command []string) error {
+func runAllowed(asks []grants.Ask, command []string) error {
 	if len(command) == 0 {
 		return nil
 	}

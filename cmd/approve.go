@@ -59,7 +59,7 @@ func approvePlan(o *session.Opener, c *cli.Context) error {
 	decision := wire.Decision{Digest: plan.Digest, Approve: !c.Bool("reject"), Note: wire.Text(c.String("note"))}
 	if decision.Approve {
 		s.Options = review.Options
-		if err := savedplan.AsClaimed(review.Plan, plan); err != nil {
+		if err := savedplan.AsClaimed(review.Plan(), plan); err != nil {
 			return err
 		}
 		if err := compareApproved(s, c, review); err != nil {
@@ -86,7 +86,7 @@ func compareApproved(s *session.Session, c *cli.Context, review *savedplan.File)
 	if !s.Opener.AsJSON {
 		s.ShowPlan(s.Opener.Err, p, !c.Bool("yes"))
 	}
-	if more := append(savedplan.Unreviewed(review.Plan, p), savedplan.Unreviewed(p, review.Plan)...); len(more) > 0 {
+	if more := append(savedplan.Unreviewed(review.Plan(), p), savedplan.Unreviewed(p, review.Plan())...); len(more) > 0 {
 		return cli.Hint(fmt.Errorf("%w: planned anew it is another plan: %s", engine.ErrNotApproved, more[0]), "athanor plan --submit makes a new one")
 	}
 	if c.Bool("yes") {

@@ -200,7 +200,7 @@ func fromProject(ctx context.Context, o *session.Opener, w cli.Wanted, what stri
 	if name := w.Given["stack"]; name != "" {
 		declared = yamlstack.Names{Stack: name}
 	}
-	names := fromStore(ctx, o, w, dir, declared.Stack, what)
+	names := fromStore(ctx, w, dir, declared.Stack, what)
 	switch what {
 	case "address":
 		names = append(names, declared.Resources...)
@@ -211,7 +211,7 @@ func fromProject(ctx context.Context, o *session.Opener, w cli.Wanted, what stri
 }
 
 // fromStore are the names that the state store of a directory has of a stack, or of all stacks where none is known.
-func fromStore(ctx context.Context, o *session.Opener, w cli.Wanted, dir, stack, what string) []string {
+func fromStore(ctx context.Context, w cli.Wanted, dir, stack, what string) []string {
 	p, err := project.Open(dir, project.AbsoluteStore(storeOf(w)))
 	if err != nil {
 		return nil

@@ -69,7 +69,7 @@ type tokenRoom interface {
 }
 
 // tokensOf opens where the tokens are.
-func tokensOf(t *terminal.Terminal, c *cli.Context) (tokenRoom, *project.Project, error) {
+func tokensOf(c *cli.Context) (tokenRoom, *project.Project, error) {
 	p, err := project.Open(".", c.String("store"))
 	if err != nil {
 		return nil, nil, err
@@ -97,7 +97,7 @@ func tokenCreate(t *terminal.Terminal, c *cli.Context) (err error) {
 	for _, on := range patterns {
 		grants = append(grants, wire.Grant{Role: c.String("role"), On: on})
 	}
-	tokens, p, err := tokensOf(t, c)
+	tokens, p, err := tokensOf(c)
 	if err != nil {
 		return err
 	}
@@ -116,7 +116,7 @@ func tokenCreate(t *terminal.Terminal, c *cli.Context) (err error) {
 }
 
 func tokenList(t *terminal.Terminal, c *cli.Context) (err error) {
-	tokens, p, err := tokensOf(t, c)
+	tokens, p, err := tokensOf(c)
 	if err != nil {
 		return err
 	}
@@ -149,7 +149,7 @@ func tokenRevoke(t *terminal.Terminal, c *cli.Context) (err error) {
 	if id == "" {
 		return cli.Hint(errors.New("token revoke: which one?"), "`athanor token list` lists them")
 	}
-	tokens, p, err := tokensOf(t, c)
+	tokens, p, err := tokensOf(c)
 	if err != nil {
 		return err
 	}

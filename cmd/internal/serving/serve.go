@@ -126,7 +126,7 @@ func serve(t *terminal.Terminal, c *cli.Context, version string) (err error) {
 		return cli.Hint(fmt.Errorf("--listen %s: without TLS everybody on the way could read tokens", c.String("listen")),
 			"--tls-cert and --tls-key, or --behind-proxy CIDR where a proxy terminates TLS")
 	}
-	if mount, err = withMetrics(t, c, mount); err != nil {
+	if mount, err = withMetrics(c, mount); err != nil {
 		_ = listener.Close() // nobody has connected yet
 		return err
 	}
@@ -180,7 +180,7 @@ func notListening(address string, err error) error {
 
 // withMetrics answers Prometheus at an address of its own, where that is asked for: what it says is not for everybody who
 // reaches the service.
-func withMetrics(t *terminal.Terminal, c *cli.Context, mount func(*service.Service)) (func(*service.Service), error) {
+func withMetrics(c *cli.Context, mount func(*service.Service)) (func(*service.Service), error) {
 	address := c.String("metrics")
 	if address == "" {
 		return mount, nil

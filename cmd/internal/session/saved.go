@@ -59,7 +59,7 @@ func (s *Session) adoptPlan(c *cli.Context, src *loader.Source, target string) (
 	if given := c.String("stage"); given != "" && given != p.Stage {
 		return nil, fmt.Errorf("the saved plan is for stage %q, not %q", p.Stage, given)
 	}
-	s.saved, s.savedFile, s.Options, s.Stage.Name, s.Config = p.Plan, p, p.Options, p.Stage, p.Config
+	s.saved, s.savedFile, s.Options, s.Stage.Name, s.Config = p.Plan(), p, p.Options, p.Stage, p.Config
 	if target == "" && s.Opener.Program == nil {
 		target = programHere(p.Target)
 		if _, err := s.Opener.Source(c.Context, target); errors.Is(err, loader.ErrNoProgram) {
@@ -171,7 +171,7 @@ func (s *Session) asReviewed(p *engine.Plan) error {
 	if s.reviewed == nil {
 		return nil
 	}
-	differences := savedplan.Unreviewed(s.reviewed.Plan, p)
+	differences := savedplan.Unreviewed(s.reviewed.Plan(), p)
 	if len(differences) == 0 {
 		return nil
 	}
@@ -222,7 +222,7 @@ func (s *Session) Submitted(ctx context.Context, id string) (*remote.Store, wire
 func (s *Session) readApproved(ctx context.Context, id string) error {
 	store, plan, review, err := s.Submitted(ctx, id)
 	if err == nil {
-		err = savedplan.AsClaimed(review.Plan, plan)
+		err = savedplan.AsClaimed(review.Plan(), plan)
 	}
 	if err != nil {
 		return err
