@@ -15,7 +15,7 @@ type size struct{ methods, fields int }
 // largest is what the largest types of a folder have, or of all that is below one of the root, where one object had grown to hold
 // everything. These numbers may only fall: a type that would grow is taken apart instead. `task sizes` shows all types.
 var largest = map[string]size{
-	"engine": {25, 22}, "cmd/internal/loader": {32, 10}, "cmd/internal/session": {36, 22}, "cmd/internal/terminal": {35, 15},
+	"engine": {25, 22}, "cmd/internal/loader": {32, 10}, "cmd/internal/session": {36, 21}, "cmd/internal/terminal": {35, 15},
 }
 
 // sizeLaw: the largest types of the listed folders do not grow.

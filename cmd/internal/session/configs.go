@@ -17,7 +17,7 @@ import (
 
 // FillConfig completes the values of --config with those of the environment and of the stage's file.
 func (s *Session) FillConfig(ctx context.Context, src *loader.Source) error {
-	if s.saved != nil || src.Graph || src.Plan != nil {
+	if s.savedFile != nil || src.Graph || src.Plan != nil {
 		return nil // it has its values
 	}
 	s.configFrom = map[string]string{}
