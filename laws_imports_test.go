@@ -101,6 +101,41 @@ var inner = map[string]struct{ ours, never []string }{
 	// What a stack program links: the engine's documents, and no kind of anybody.
 	"cmd/stackprogram":   {ours: []string{"engine", "reconcile", "reconcile/props", "reconcile/tree"}, never: []string{"net", "net/http"}},
 	"cmd/internal/watch": {ours: []string{"asset", "reconcile"}},
+	// The command: what is shown and asked, where state lies and what a target is know nothing of each other's business, nor any of them
+	// of sessions and commands.
+	"cmd/internal/untrusted": {ours: []string{"cmd/cli"}, never: []string{"net", "net/http", "os/exec"}},
+	"cmd/internal/files":     {ours: []string{"cmd/cli"}, never: []string{"net", "net/http", "os/exec"}},
+	"cmd/internal/release":   {ours: []string{"cmd/cli", "cmd/internal/files", "cmd/internal/untrusted"}, never: []string{"os/exec"}},
+	"cmd/internal/gomodule":  {ours: []string{"cmd/cli", "cmd/internal/files", "cmd/internal/release"}, never: []string{"net", "net/http", "os/exec"}},
+	"cmd/internal/terminal": {
+		ours:  []string{"cmd/cli", "cmd/devloop", "cmd/internal/files", "cmd/render", "engine", "reconcile", "statestore", "statestore/remote/wire"},
+		never: []string{"net", "net/http"},
+	},
+	"cmd/internal/savedplan": {
+		ours:  []string{"cmd/cli", "engine", "statestore", "statestore/remote/wire", "statestore/seal"},
+		never: []string{"context", "os", "net", "net/http", "os/exec"},
+	},
+	"cmd/internal/project": {ours: []string{
+		"cmd/cli", "cmd/internal/files", "cmd/internal/grants", "cmd/internal/login", "cmd/internal/untrusted", "cmd/render", "engine",
+		"providers/aws", "providers/aws/keyservice", "providers/local", "reconcile", "reconcile/localfile", "statestore", "statestore/bolt",
+		"statestore/keeper", "statestore/postgres", "statestore/remote", "statestore/s3", "statestore/seal",
+	}, never: []string{"net/http", "os/exec"}},
+	"cmd/internal/foreign": {ours: []string{
+		"adopt/from", "adopt/from/terraform", "cmd/cli", "cmd/internal/files", "cmd/internal/project", "providers/aws/cloudcontrol/registry",
+		"reconcile", "reconcile/localfile", "reconcile/props", "statestore/postgres", "statestore/s3",
+	}, never: []string{"os/exec"}},
+	"cmd/internal/loader": {ours: []string{
+		".", "asset", "cmd/cli", "cmd/internal/files", "cmd/internal/gomodule", "cmd/internal/grants", "cmd/internal/project",
+		"cmd/internal/savedplan", "cmd/internal/terminal", "cmd/internal/untrusted", "cmd/internal/yamlstack", "cmd/render",
+		"cmd/stackprogram", "engine", "providers/terraform", "reconcile", "reconcile/localfile", "reconcile/props", "reconcile/tree",
+	}, never: []string{"net", "net/http"}},
+	"cmd/internal/account": {ours: []string{
+		"cmd/cli", "cmd/internal/login", "cmd/internal/project", "cmd/internal/terminal", "cmd/render", "service", "statestore",
+		"statestore/remote", "statestore/remote/wire",
+	}, never: []string{"net/http", "os/exec"}},
+	"cmd/internal/agent": {ours: []string{
+		"cmd/cli", "cmd/internal/files", "cmd/internal/loader", "cmd/internal/release", "cmd/internal/untrusted", "cmd/render", "docs",
+	}, never: []string{"net", "net/http"}},
 	"cmd/devloop": {
 		ours:  []string{"cmd/internal/watch", "engine", "engine/plan/operation", "reconcile", "statestore"},
 		never: []string{"net", "net/http", "os/exec"},

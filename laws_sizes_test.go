@@ -12,27 +12,32 @@ import (
 // size is how large a type is: its methods, and its fields, an embedded one being one. Types without methods are documents.
 type size struct{ methods, fields int }
 
-// largest is what the largest types of a folder have, where one object had grown to hold everything. These numbers may only
-// fall: a type that would grow is taken apart instead. `task sizes` shows all types.
-var largest = map[string]size{"engine": {25, 22}}
+// largest is what the largest types of a folder have, or of all that is below one of the root, where one object had grown to hold
+// everything. These numbers may only fall: a type that would grow is taken apart instead. `task sizes` shows all types.
+var largest = map[string]size{
+	"engine": {25, 22}, "cmd/internal/loader": {32, 10}, "cmd/internal/session": {36, 21}, "cmd/internal/terminal": {35, 15},
+}
 
 // sizeLaw: the largest types of the listed folders do not grow.
 func sizeLaw(tree []source, most map[string]size) []breach {
 	var out []breach
 	for _, t := range sizes(tree) {
-		allowed, ok := most[t.folder]
+		allowed, ok := most[t.dir]
+		if !ok {
+			allowed, ok = most[t.folder]
+		}
 		if !ok || t.methods <= allowed.methods && t.fields <= allowed.fields {
 			continue
 		}
 		out = append(out, breach{t.name, fmt.Sprintf("%s has %d methods and %d fields; the largest types of %s have %d and %d: take it apart",
-			t.name, t.methods, t.fields, t.folder, allowed.methods, allowed.fields)})
+			t.name, t.methods, t.fields, t.dir, allowed.methods, allowed.fields)})
 	}
 	return out
 }
 
 // sized is one type.
 type sized struct {
-	folder, name string
+	dir, folder, name string
 	size
 }
 
@@ -43,7 +48,7 @@ func sizes(tree []source) []sized {
 		folder, _, _ := strings.Cut(s.dir(), "/")
 		id := s.dir() + "." + name
 		if all[id] == nil {
-			all[id] = &sized{folder: folder, name: id}
+			all[id] = &sized{dir: s.dir(), folder: folder, name: id}
 		}
 		return all[id]
 	}

@@ -16,7 +16,6 @@ import (
 	"github.com/athanor-dev/athanor/cmd/render"
 	"github.com/athanor-dev/athanor/engine"
 	"github.com/athanor-dev/athanor/reconcile"
-	"github.com/athanor-dev/athanor/reconcile/props"
 	"github.com/athanor-dev/athanor/reconcile/tree"
 )
 
@@ -41,7 +40,7 @@ type acceptedProp struct {
 }
 
 // acceptDrift prints the change to the program that accepts what was changed outside athanor of a resource. It writes nothing.
-func (a *app) acceptDrift(c *cli.Context) error {
+func acceptDrift(o *session.Opener, c *cli.Context) error {
 	address := c.String("accept")
 	switch {
 	case c.Bool("repair"):
@@ -49,7 +48,7 @@ func (a *app) acceptDrift(c *cli.Context) error {
 	case c.String("stack") != "":
 		return cli.Hint(errors.New("--accept needs the program, which --stack leaves out"), "athanor drift --accept "+render.ShellWord(address)+" TARGET")
 	}
-	s, err := a.OpenStage(c)
+	s, err := o.OpenStage(c)
 	if err != nil || s == nil {
 		return err
 	}
@@ -63,20 +62,20 @@ func (a *app) acceptDrift(c *cli.Context) error {
 		return err
 	}
 	if err := p.BlockedError(p.Uncompared()); err != nil {
-		return a.Refused(err)
+		return o.Refused(err)
 	}
 	source := s.Graph.Resources[at].Source
 	if deletedOutside(p, address) {
 		return cli.Hint(fmt.Errorf("%s was deleted outside athanor: there is no value to accept", address),
-			cmp.Or(a.Place(source), "the program")+" declares it: take the declaration out and deploy, or deploy to create it again")
+			cmp.Or(o.Place(source), "the program")+" declares it: take the declaration out and deploy, or deploy to create it again")
 	}
-	accepted := acceptance{Type: "accept", Address: address, Source: a.Place(source), Changes: changedOutside(p, address)}
+	accepted := acceptance{Type: "accept", Address: address, Source: o.Place(source), Changes: changedOutside(p, address)}
 	if len(accepted.Changes) > 0 {
 		if err := intoProgram(s, &accepted, source); err != nil {
 			return err
 		}
 	}
-	a.showAcceptance(accepted)
+	showAcceptance(o, accepted)
 	return nil
 }
 
@@ -87,10 +86,7 @@ func noAddress(s *session.Session, address string) error {
 		names[i] = s.Graph.Resources[i].Address
 	}
 	err := fmt.Errorf("stack %s declares no resource %s", s.Stage.Stack, address)
-	if near, ok := props.Nearest(address, names); ok {
-		return cli.Hint(err, "did you mean "+near+"?")
-	}
-	return cli.Hint(err, "`athanor drift` lists what was changed outside athanor")
+	return cli.HintNearest(err, address, names, "`athanor drift` lists what was changed outside athanor")
 }
 
 // deletedOutside reports whether a drift plan would create an object again.
@@ -198,31 +194,31 @@ func diffOf(file, before, after string) string {
 }
 
 // showAcceptance prints the change to the program.
-func (a *app) showAcceptance(accepted acceptance) {
-	if a.AsJSON {
+func showAcceptance(o *session.Opener, accepted acceptance) {
+	if o.AsJSON {
 		if accepted.Changes == nil {
 			accepted.Changes = []acceptedProp{}
 		}
-		a.JSON(accepted)
+		o.JSON(accepted)
 		return
 	}
 	if len(accepted.Changes) == 0 {
-		fmt.Fprintf(a.Err, "%s was not changed outside athanor\n", accepted.Address)
+		fmt.Fprintf(o.Err, "%s was not changed outside athanor\n", accepted.Address)
 		return
 	}
 	if accepted.Diff != "" {
-		fmt.Fprint(a.Out, render.Escaped(accepted.Diff))
+		fmt.Fprint(o.Out, render.Escaped(accepted.Diff))
 	} else {
 		for _, change := range accepted.Changes {
 			value := "(take it out)"
 			if change.Value != nil {
 				value = render.Plain(change.Value)
 			}
-			fmt.Fprintf(a.Out, "%s: %s: %s: %s\n", cmp.Or(accepted.Source, "the program"), accepted.Address, change.Path, render.Escaped(value))
+			fmt.Fprintf(o.Out, "%s: %s: %s: %s\n", cmp.Or(accepted.Source, "the program"), accepted.Address, change.Path, render.Escaped(value))
 		}
 	}
 	for _, note := range accepted.Notes {
-		fmt.Fprintf(a.Err, "note: %s\n", note)
+		fmt.Fprintf(o.Err, "note: %s\n", note)
 	}
-	fmt.Fprintln(a.Err, "nothing was written; change the program as shown, then: athanor plan")
+	fmt.Fprintln(o.Err, "nothing was written; change the program as shown, then: athanor plan")
 }

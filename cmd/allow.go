@@ -19,7 +19,7 @@ import (
 	"github.com/athanor-dev/athanor/engine"
 )
 
-func (a *app) allowCommand() *cli.Command {
+func allowCommand(o *session.Opener, args []string) *cli.Command {
 	return &cli.Command{
 		Name: "allow", Usage: "list what a stack asks for, and allow it", ArgsUsage: "[TARGET] [--once -- COMMAND …]",
 		Description: `A stack in YAML, or a graph, reaches only what its user has allowed: servers other than a
@@ -44,7 +44,7 @@ allow --once -- athanor plan    for this command alone`,
 			cli.YesFlag(),
 			&cli.BoolFlag{Name: "once", Usage: "allow for the command after -- alone; write nothing"}),
 		Before: untrusted.ReadsWith("json"),
-		Action: a.allow,
+		Action: func(c *cli.Context) error { return allow(o, c, args) },
 	}
 }
 
@@ -54,8 +54,8 @@ type asked struct {
 	Allowed bool `json:"allowed"`
 }
 
-func (a *app) allow(c *cli.Context) error {
-	command := a.behindDashes()
+func allow(o *session.Opener, c *cli.Context, args []string) error {
+	command := behindDashes(args)
 	if len(command) > c.NArg() {
 		command = nil
 	}
@@ -66,39 +66,39 @@ func (a *app) allow(c *cli.Context) error {
 	case !once && len(command) > 0:
 		return cli.Hint(errors.New("a command is run with --once alone"),
 			"athanor allow --once -- "+strings.Join(command, " "))
-	case a.Program != nil:
-		return a.allowed(nil, command)
+	case o.Program != nil:
+		return runAllowed(nil, command)
 	}
-	s, src, err := a.BeginAt(c, targets)
+	s, src, err := o.BeginAt(c, targets)
 	if err != nil {
 		return err
 	}
 	if src.GoMain {
-		fmt.Fprintln(a.Err, "This stack is a program: it can do what its user can, and asks for nothing.")
-		return a.allowed(nil, command)
+		fmt.Fprintln(o.Err, "This stack is a program: it can do what its user can, and asks for nothing.")
+		return runAllowed(nil, command)
 	}
-	g := a.Granted
+	g := o.Granted
 	g.Asks = false
 	var yes []grants.Ask
 	for {
-		asks, err := a.asksOf(c, s, src)
+		asks, err := asksOf(o, c, s, src)
 		if err != nil {
 			return err
 		}
 		missing := grants.Missing(asks, g.Allowed)
-		if a.AsJSON {
+		if o.AsJSON {
 			for _, ask := range asks {
-				a.JSON(asked{ask, !slices.Contains(missing, ask)})
+				o.JSON(asked{ask, !slices.Contains(missing, ask)})
 			}
 			return nil
 		}
 		if len(missing) == 0 {
 			if len(asks) == 0 {
-				fmt.Fprintln(a.Err, "The stack asks for nothing that needs a permission.")
+				fmt.Fprintln(o.Err, "The stack asks for nothing that needs a permission.")
 			}
-			return a.allowed(yes, command)
+			return runAllowed(yes, command)
 		}
-		chosen, err := a.choose(c, missing)
+		chosen, err := chooseAsks(o, c, missing)
 		if err != nil {
 			return err
 		}
@@ -115,25 +115,25 @@ func (a *app) allow(c *cli.Context) error {
 	}
 }
 
-// choose asks for each; --yes is a yes to all.
-func (a *app) choose(c *cli.Context, missing []grants.Ask) ([]grants.Ask, error) {
+// chooseAsks asks for each; --yes is a yes to all.
+func chooseAsks(o *session.Opener, c *cli.Context, missing []grants.Ask) ([]grants.Ask, error) {
 	if c.Bool("yes") {
 		for _, ask := range missing {
-			fmt.Fprintln(a.Err, "allowed: "+ask.Sentence())
+			fmt.Fprintln(o.Err, "allowed: "+ask.Sentence())
 		}
 		return missing, nil
 	}
 	var chosen []grants.Ask
 	for _, ask := range missing {
-		fmt.Fprintln(a.Err, ask.Sentence())
+		fmt.Fprintln(o.Err, ask.Sentence())
 	}
-	if !terminal.IsTerminal(a.In) {
+	if !terminal.IsTerminal(o.In) {
 		return nil, cli.Hint(fmt.Errorf("%w; nothing was allowed", engine.ErrNotApproved),
 			"--yes allows all of it without asking")
 	}
 	for _, ask := range missing {
-		fmt.Fprintf(a.Err, "Allow %s? [y/N] ", ask)
-		yes, err := a.Answer(c.Context)
+		fmt.Fprintf(o.Err, "Allow %s? [y/N] ", ask)
+		yes, err := o.Answer(c.Context)
 		if err != nil {
 			return nil, err
 		}
@@ -145,7 +145,7 @@ func (a *app) choose(c *cli.Context, missing []grants.Ask) ([]grants.Ask, error)
 }
 
 // asksOf lists what a stack asks for.
-func (a *app) asksOf(c *cli.Context, s *session.Session, src *loader.Source) ([]grants.Ask, error) {
+func asksOf(o *session.Opener, c *cli.Context, s *session.Session, src *loader.Source) ([]grants.Ask, error) {
 	err := src.Read(c.Context)
 	if ask, outside := loader.TargetAsk(err, src); outside {
 		return []grants.Ask{ask}, nil
@@ -154,22 +154,22 @@ func (a *app) asksOf(c *cli.Context, s *session.Session, src *loader.Source) ([]
 		return nil, err
 	}
 	if src.Graph {
-		g, err := a.ReadGraph(src, s.Stage.Name, nil)
+		g, err := o.ReadGraph(src, s.Stage.Name, nil)
 		if err != nil {
 			return nil, err
 		}
-		return grants.Asks(grants.Document{Graph: g, Outside: a.Granted.Leads}, a.Granted.User), nil
+		return grants.Asks(grants.Document{Graph: g, Outside: o.Granted.Leads}, o.Granted.User), nil
 	}
 	if err := s.FillConfig(c.Context, src); err != nil {
 		return nil, err
 	}
 	// What asks for a program that nobody has allowed is not started, and what it would tell is not known: the stack may look wrong.
 	held := false
-	y, err := yamlstack.Load(c.Context, a.Catalog, yamlstack.Input{
+	y, err := yamlstack.Load(c.Context, o.Catalog, yamlstack.Input{
 		Path: src.File(), Data: src.Data, Dir: src.Dir, Stage: s.Stage.Name, Config: s.Config,
 		Permit: func(section yamlstack.Section) error {
 			d := grants.Document{Sections: []grants.Section{grants.Section(section)}}
-			missing := grants.Missing(grants.Asks(d, a.Granted.User), a.Granted.Allowed)
+			missing := grants.Missing(grants.Asks(d, o.Granted.User), o.Granted.Allowed)
 			if len(missing) == 0 {
 				return nil
 			}
@@ -181,12 +181,12 @@ func (a *app) asksOf(c *cli.Context, s *session.Session, src *loader.Source) ([]
 		return nil, err
 	}
 	d := loader.DocumentOf(y)
-	d.Outside = append(d.Outside, a.Granted.Leads...)
-	return grants.Asks(d, a.Granted.User), nil
+	d.Outside = append(d.Outside, o.Granted.Leads...)
+	return grants.Asks(d, o.Granted.User), nil
 }
 
-// allowed runs the command that the permissions are for, if there is one.
-func (a *app) allowed(asks []grants.Ask, command []string) error {
+// runAllowed runs the command that the permissions are for, if there is one.
+func runAllowed(asks []grants.Ask, command []string) error {
 	if len(command) == 0 {
 		return nil
 	}
@@ -203,9 +203,9 @@ func (a *app) allowed(asks []grants.Ask, command []string) error {
 }
 
 // behindDashes are the arguments of the command line after --.
-func (a *app) behindDashes() []string {
-	if i := slices.Index(a.args, "--"); i >= 0 {
-		return a.args[i+1:]
+func behindDashes(args []string) []string {
+	if i := slices.Index(args, "--"); i >= 0 {
+		return args[i+1:]
 	}
 	return nil
 }

@@ -37,7 +37,7 @@ func (a *app) run(ctx context.Context, args []string) int {
 	defer a.Interrupts.End()
 	line := cli.App{
 		Name: a.Name(), Usage: "make the cloud match a program", Description: overview, Examples: overviewExamples,
-		Reader: a.In, Writer: a.Out, Commands: a.commands(), Guard: untrusted.OnlyRead, Meant: a.meant(), Complete: a.completed,
+		Reader: a.In, Writer: a.Out, Commands: a.commands(), Guard: untrusted.OnlyRead, Meant: a.meant(), Complete: func(w cli.Wanted) []string { return completedWords(a.Opener, w) },
 		Help: func(w io.Writer, text string) { a.Style(w).Help(w, text) },
 	}
 	notice := a.Release.LookForNewer(ctx, args, a.Program == nil && !a.AsJSON && terminal.IsTerminal(a.Out) && terminal.IsTerminal(a.Err))
@@ -75,17 +75,17 @@ func (a *app) commands() []*cli.Command {
 		name     string
 		commands []*cli.Command
 	}{
-		{"Start", []*cli.Command{a.initCommand(), a.planCommand(), a.deployCommand(), devsession.Command(a.Opener, a.again), a.destroyCommand()}},
+		{"Start", []*cli.Command{initCommand(a.Opener), planCommand(a.Opener), deployCommand(a.Opener), devsession.Command(a.Opener, a.again), destroyCommand(a.Opener)}},
 		{"Inspect", []*cli.Command{
-			a.stageCommand(), a.stateCommand(), a.historyCommand(), a.eventsCommand(), a.driftCommand(), a.outputCommand(), a.logsCommand(),
-			a.graphCommand(), a.kindsCommand(), serving.UI(a.Opener),
+			stageCommand(a.Opener), stateCommand(a.Opener), historyCommand(a.Opener), eventsCommand(a.Opener), driftCommand(a.Opener), outputCommand(a.Opener), logsCommand(a.Opener),
+			graphCommand(a.Opener), kindsCommand(a.Opener), serving.UI(a.Opener),
 		}},
-		{"Repair", []*cli.Command{adoption.Command(a.Opener), a.orphansCommand(), a.cancelCommand(), a.unlockCommand(), a.doctorCommand()}},
+		{"Repair", []*cli.Command{adoption.Command(a.Opener), orphansCommand(a.Opener), cancelCommand(a.Opener), unlockCommand(a.Opener), doctorCommand(a.Opener)}},
 		{"Teams", []*cli.Command{
-			account.Login(a.Terminal), account.Logout(a.Terminal), account.Token(a.Terminal), a.approveCommand(), account.Audit(a.Terminal), a.secretCommand(), a.allowCommand(),
-			a.configCommand(), serving.Serve(a.Terminal, a.Release.Text),
+			account.Login(a.Terminal), account.Logout(a.Terminal), account.Token(a.Terminal), approveCommand(a.Opener), account.Audit(a.Terminal), secretCommand(a.Opener), allowCommand(a.Opener, a.args),
+			configCommand(a.Opener), serving.Serve(a.Terminal, a.Release.Text),
 		}},
-		{"More", []*cli.Command{a.schemaCommand(), a.generateCommand(), a.completionCommand(), agent.MCP(a.Loader, a.Release.Text), a.versionCommand()}},
+		{"More", []*cli.Command{schemaCommand(a.Opener), generateCommand(a.Opener), completionCommand(a.Opener), agent.MCP(a.Loader, a.Release.Text), versionCommand(a.Opener)}},
 	} {
 		for _, command := range group.commands {
 			command.Category = group.name

@@ -13,7 +13,7 @@ import (
 	"github.com/athanor-dev/athanor/statestore/remote/wire"
 )
 
-func (a *app) approveCommand() *cli.Command {
+func approveCommand(o *session.Opener) *cli.Command {
 	return &cli.Command{
 		Name: "approve", Usage: "approve or reject a plan that somebody else has submitted", ArgsUsage: "[ID [TARGET]]",
 		Description: `Plans anew, refuses when that differs from the submitted plan, shows it, and asks. The service takes an approval from a
@@ -36,19 +36,19 @@ approve --require on            nobody changes this stage alone`,
 			&cli.StringFlag{Name: "require", Usage: "`on` or off: make the stage take only runs of approved plans"},
 			cli.YesFlag(),
 		),
-		Action: a.approvePlan,
+		Action: func(c *cli.Context) error { return approvePlan(o, c) },
 	}
 }
 
-func (a *app) approvePlan(c *cli.Context) error {
+func approvePlan(o *session.Opener, c *cli.Context) error {
 	id := c.Args().First()
 	switch {
 	case c.String("require") != "":
-		return a.requireApproval(c)
+		return requireApproval(o, c)
 	case id == "":
-		return a.listPlans(c)
+		return listPlans(o, c)
 	}
-	s, err := a.OpenProgram(c, 1)
+	s, err := o.OpenProgram(c, 1)
 	if err != nil || s == nil {
 		return err
 	}
@@ -59,7 +59,7 @@ func (a *app) approvePlan(c *cli.Context) error {
 	decision := wire.Decision{Digest: plan.Digest, Approve: !c.Bool("reject"), Note: wire.Text(c.String("note"))}
 	if decision.Approve {
 		s.Options = review.Options
-		if err := savedplan.AsClaimed(review.Plan, plan); err != nil {
+		if err := savedplan.AsClaimed(review.Plan(), plan); err != nil {
 			return err
 		}
 		if err := compareApproved(s, c, review); err != nil {
@@ -70,11 +70,10 @@ func (a *app) approvePlan(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	if a.AsJSON {
-		a.JSON(planLineOf(decided))
+	if o.WroteJSON(planLineOf(decided)) {
 		return nil
 	}
-	fmt.Fprintf(a.Out, "plan %s: %s\n", id, decided.State)
+	fmt.Fprintf(o.Out, "plan %s: %s\n", id, decided.State)
 	return nil
 }
 
@@ -87,7 +86,7 @@ func compareApproved(s *session.Session, c *cli.Context, review *savedplan.File)
 	if !s.Opener.AsJSON {
 		s.ShowPlan(s.Opener.Err, p, !c.Bool("yes"))
 	}
-	if more := append(savedplan.Unreviewed(review.Plan, p), savedplan.Unreviewed(p, review.Plan)...); len(more) > 0 {
+	if more := append(savedplan.Unreviewed(review.Plan(), p), savedplan.Unreviewed(p, review.Plan())...); len(more) > 0 {
 		return cli.Hint(fmt.Errorf("%w: planned anew it is another plan: %s", engine.ErrNotApproved, more[0]), "athanor plan --submit makes a new one")
 	}
 	if c.Bool("yes") {
@@ -96,12 +95,12 @@ func compareApproved(s *session.Session, c *cli.Context, review *savedplan.File)
 	return s.Opener.Confirm(c.Context, fmt.Sprintf("Approve this for %s?  y yes, d details, Enter no: ", s.Stage), terminal.IsYes, func() { s.ShowDetails(p) })
 }
 
-func (a *app) requireApproval(c *cli.Context) error {
+func requireApproval(o *session.Opener, c *cli.Context) error {
 	on := c.String("require")
 	if on != "on" && on != "off" {
 		return cli.Hint(fmt.Errorf("--require %s: it is on or off", on), "athanor approve --require on")
 	}
-	s, err := a.OpenProgram(c, 0)
+	s, err := o.OpenProgram(c, 0)
 	if err != nil || s == nil {
 		return err
 	}
@@ -130,8 +129,8 @@ func planLineOf(p wire.Plan) submittedLine {
 	return line
 }
 
-func (a *app) listPlans(c *cli.Context) error {
-	s, err := a.OpenProgram(c, 0)
+func listPlans(o *session.Opener, c *cli.Context) error {
+	s, err := o.OpenProgram(c, 0)
 	if err != nil || s == nil {
 		return err
 	}
@@ -143,16 +142,15 @@ func (a *app) listPlans(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	if len(plans) == 0 && !a.AsJSON {
-		fmt.Fprintf(a.Err, "%s: no plan was submitted\nnext:  athanor plan --submit\n", s.Stage)
+	if len(plans) == 0 && !o.AsJSON {
+		fmt.Fprintf(o.Err, "%s: no plan was submitted\nnext:  athanor plan --submit\n", s.Stage)
 	}
 	for _, plan := range plans {
 		line := planLineOf(plan)
-		if a.AsJSON {
-			a.JSON(line)
+		if o.WroteJSON(line) {
 			continue
 		}
-		fmt.Fprintf(a.Out, "%s  %s  %s  %d changes, by %s\n", line.ID, line.State, line.Submitted.Format(time.RFC3339), len(line.Lines), line.Submitter)
+		fmt.Fprintf(o.Out, "%s  %s  %s  %d changes, by %s\n", line.ID, line.State, line.Submitted.Format(time.RFC3339), len(line.Lines), line.Submitter)
 	}
 	return nil
 }

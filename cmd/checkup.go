@@ -7,6 +7,7 @@ import (
 
 	"github.com/athanor-dev/athanor/cmd/cli"
 	"github.com/athanor-dev/athanor/cmd/internal/project"
+	"github.com/athanor-dev/athanor/cmd/internal/session"
 	"github.com/athanor-dev/athanor/cmd/internal/untrusted"
 	"github.com/athanor-dev/athanor/cmd/render"
 	"github.com/athanor-dev/athanor/statestore"
@@ -14,7 +15,7 @@ import (
 	"github.com/athanor-dev/athanor/statestore/s3"
 )
 
-func (a *app) stateCheckCommand() *cli.Command {
+func stateCheckCommand(o *session.Opener) *cli.Command {
 	return &cli.Command{
 		Name: "check", Usage: "check that state is complete and consistent", ArgsUsage: "[TARGET]",
 		Description: `Checks the structure of every entry, that each object has one owner, that every sealed value opens, and what the
@@ -30,7 +31,7 @@ Exit codes: 0 state is complete and consistent; 1 something is wrong.`,
 		UsageText: "state check\nstate check --stack shop --stage prod --json\nstate check --rebuild-head --stage prod",
 		Flags: project.StageFlags(cli.StackFlag("read"),
 			&cli.BoolFlag{Name: "rebuild-head", Usage: "make the lost or damaged head of the stage again, in a bucket"}),
-		Before: untrusted.ReadsWithout("rebuild-head"), Action: a.stateCheck,
+		Before: untrusted.ReadsWithout("rebuild-head"), Action: func(c *cli.Context) error { return stateCheck(o, c) },
 	}
 }
 
@@ -40,8 +41,8 @@ type headRebuilder interface {
 }
 
 // rebuildHead makes the head of the stage again, and says of what.
-func (a *app) rebuildHead(c *cli.Context) (string, error) {
-	s, dir, err := a.Locate(c, 0)
+func rebuildHead(o *session.Opener, c *cli.Context) (string, error) {
+	s, dir, err := o.Locate(c, 0)
 	if err != nil || s == nil {
 		return "", err
 	}
@@ -56,7 +57,7 @@ func (a *app) rebuildHead(c *cli.Context) (string, error) {
 	made, err := store.RebuildHead(c.Context, s.Stage, s3.Rebuild{
 		Run: project.NewRun(), User: p.Who(), KeyOf: keeper.KeyOf,
 		Waits: func(d time.Duration) {
-			fmt.Fprintf(a.Err, "%s: waiting %s, for as long as somebody may hold it\n", s.Stage, d.Round(time.Second))
+			fmt.Fprintf(o.Err, "%s: waiting %s, for as long as somebody may hold it\n", s.Stage, d.Round(time.Second))
 		},
 	})
 	switch {
@@ -69,15 +70,15 @@ func (a *app) rebuildHead(c *cli.Context) (string, error) {
 		made.Newest, made.Serial, render.Plural(made.Segments, "segment", "segments"), made.Unlisted), nil
 }
 
-func (a *app) stateCheck(c *cli.Context) error {
+func stateCheck(o *session.Opener, c *cli.Context) error {
 	var rebuilt string
 	if c.Bool("rebuild-head") {
 		var err error
-		if rebuilt, err = a.rebuildHead(c); err != nil || rebuilt == "" {
+		if rebuilt, err = rebuildHead(o, c); err != nil || rebuilt == "" {
 			return err
 		}
 	}
-	s, err := a.OpenExisting(c, 0)
+	s, err := o.OpenExisting(c, 0)
 	if err != nil || s == nil {
 		return err
 	}
@@ -89,7 +90,7 @@ func (a *app) stateCheck(c *cli.Context) error {
 		Stack: s.Stage.Stack, Stage: s.Stage.Name, Serial: checkup.Serial, Rows: checkup.Rows, Things: checkup.Things, Problems: []render.Finding{},
 	}
 	for _, f := range checkup.Findings {
-		found := render.Finding{Address: f.Address, Error: a.Masked(f.Err), Identities: f.Identities}
+		found := render.Finding{Address: f.Address, Error: o.Masked(f.Err), Identities: f.Identities}
 		if f.Address != "" {
 			found.Hints = []string{"`athanor state rm " + f.Address + "` removes it from state; the next deploy finds existing objects by reading"}
 		}
@@ -102,10 +103,10 @@ func (a *app) stateCheck(c *cli.Context) error {
 		line.Notes = append(line.Notes, fmt.Sprintf("the key %s is in %s, which only this machine has: keep a copy of it, nothing else opens the state; "+
 			"athanor secret rewrap wraps it for others", s.Engine.Key.ID(), origin.Text))
 	}
-	if a.AsJSON {
-		a.JSON(line)
+	if o.AsJSON {
+		o.JSON(line)
 	} else {
-		line.Print(a.Out, a.Err, a.Style(a.Err))
+		line.Print(o.Out, o.Err, o.Style(o.Err))
 	}
 	if len(line.Problems) > 0 {
 		return cli.Exit(cli.ExitError)

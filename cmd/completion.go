@@ -16,6 +16,7 @@ import (
 	"github.com/athanor-dev/athanor/cmd/internal/files"
 	"github.com/athanor-dev/athanor/cmd/internal/loader"
 	"github.com/athanor-dev/athanor/cmd/internal/project"
+	"github.com/athanor-dev/athanor/cmd/internal/session"
 	"github.com/athanor-dev/athanor/cmd/internal/template"
 	"github.com/athanor-dev/athanor/cmd/internal/yamlstack"
 	"github.com/athanor-dev/athanor/cmd/render"
@@ -24,7 +25,7 @@ import (
 	"github.com/athanor-dev/athanor/statestore/seal"
 )
 
-func (a *app) completionCommand() *cli.Command {
+func completionCommand(o *session.Opener) *cli.Command {
 	return &cli.Command{
 		Name: "completion", Usage: "complete words in a shell: print the script, or install it", ArgsUsage: "SHELL | install [SHELL]",
 		Description: `Completes commands, flags, addresses, stages, outputs, runs, config values, secrets and kinds. install writes the script
@@ -33,11 +34,11 @@ It runs no program, needs no key service, and asks nobody over the network but t
 		UsageText: `completion install              for the shell at hand
 completion bash                 print the script: source <(athanor completion bash)`,
 		Before: func(*cli.Context) error { return nil }, // it reads nothing of a stack
-		Action: a.completion,
+		Action: func(c *cli.Context) error { return writeCompletion(o, c) },
 	}
 }
 
-func (a *app) completion(c *cli.Context) error {
+func writeCompletion(o *session.Opener, c *cli.Context) error {
 	shell, install := c.Args().First(), c.Args().First() == "install"
 	if install {
 		if shell = c.Args().Get(1); shell == "" {
@@ -49,7 +50,7 @@ func (a *app) completion(c *cli.Context) error {
 		return cli.Hint(fmt.Errorf("completion: no script for %q", shell), "bash, zsh or fish")
 	}
 	if !install {
-		_, err := fmt.Fprint(a.Out, script)
+		_, err := fmt.Fprint(o.Out, script)
 		return err
 	}
 	home, err := os.UserHomeDir()
@@ -60,7 +61,7 @@ func (a *app) completion(c *cli.Context) error {
 	if err := replaceOwn(file, script); err != nil {
 		return err
 	}
-	fmt.Fprintf(a.Err, "wrote %s\n%s\n", file, next)
+	fmt.Fprintf(o.Err, "wrote %s\n%s\n", file, next)
 	return nil
 }
 
@@ -106,8 +107,8 @@ func replaceOwn(file, script string) error {
 // completionPatience is how long a shell waits for words.
 const completionPatience = 2 * time.Second
 
-// completed are the values that a word of a command line may have. What cannot be read has none: nobody sees errors.
-func (a *app) completed(w cli.Wanted) []string {
+// completedWords are the values that a word of a command line may have. What cannot be read has none: nobody sees errors.
+func completedWords(o *session.Opener, w cli.Wanted) []string {
 	ctx, stop := context.WithTimeout(context.Background(), completionPatience)
 	defer stop()
 	switch what := valueWanted(w); what {
@@ -120,12 +121,12 @@ func (a *app) completed(w cli.Wanted) []string {
 	case "shell":
 		return []string{"bash", "fish", "install", "zsh"}
 	case "kind":
-		names, _ := a.Catalog.Match(w.Word + "*")
+		names, _ := o.Catalog.Match(w.Word + "*")
 		return names
 	case "":
 		return nil
 	default:
-		return a.fromProject(ctx, w, what)
+		return fromProject(ctx, o, w, what)
 	}
 }
 
@@ -154,7 +155,7 @@ func valueWanted(w cli.Wanted) string {
 }
 
 // fromProject are the names that a stack or its state has. The target is an argument that is a file or a directory.
-func (a *app) fromProject(ctx context.Context, w cli.Wanted, what string) []string {
+func fromProject(ctx context.Context, o *session.Opener, w cli.Wanted, what string) []string {
 	dir, file := files.Absolute("."), ""
 	for _, arg := range w.Args {
 		if info, err := os.Stat(arg); err == nil {
@@ -163,8 +164,8 @@ func (a *app) fromProject(ctx context.Context, w cli.Wanted, what string) []stri
 			}
 		}
 	}
-	if a.Program != nil {
-		dir = a.Program.Dir
+	if o.Program != nil {
+		dir = o.Program.Dir
 	}
 	for _, name := range []string{"athanor.yaml", "athanor.yml"} {
 		if path := filepath.Join(dir, name); file == "" {
@@ -181,8 +182,8 @@ func (a *app) fromProject(ctx context.Context, w cli.Wanted, what string) []stri
 			}
 		}
 	}
-	if a.Program != nil {
-		declared.Stack = a.Program.Name
+	if o.Program != nil {
+		declared.Stack = o.Program.Name
 	}
 	switch what {
 	case "config":
@@ -199,7 +200,7 @@ func (a *app) fromProject(ctx context.Context, w cli.Wanted, what string) []stri
 	if name := w.Given["stack"]; name != "" {
 		declared = yamlstack.Names{Stack: name}
 	}
-	names := a.fromStore(ctx, w, dir, declared.Stack, what)
+	names := fromStore(ctx, w, dir, declared.Stack, what)
 	switch what {
 	case "address":
 		names = append(names, declared.Resources...)
@@ -210,7 +211,7 @@ func (a *app) fromProject(ctx context.Context, w cli.Wanted, what string) []stri
 }
 
 // fromStore are the names that the state store of a directory has of a stack, or of all stacks where none is known.
-func (a *app) fromStore(ctx context.Context, w cli.Wanted, dir, stack, what string) []string {
+func fromStore(ctx context.Context, w cli.Wanted, dir, stack, what string) []string {
 	p, err := project.Open(dir, project.AbsoluteStore(storeOf(w)))
 	if err != nil {
 		return nil

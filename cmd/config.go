@@ -22,10 +22,9 @@ import (
 	"github.com/athanor-dev/athanor/cmd/internal/untrusted"
 	"github.com/athanor-dev/athanor/cmd/render"
 	"github.com/athanor-dev/athanor/engine"
-	"github.com/athanor-dev/athanor/reconcile/props"
 )
 
-func (a *app) configCommand() *cli.Command {
+func configCommand(o *session.Opener) *cli.Command {
 	return &cli.Command{
 		Name: "config", Usage: "read and set the config values of a stage",
 		Description: `A config is a value that the program asks for. It comes from, in this order: --config NAME=VALUE; the variable
@@ -36,18 +35,18 @@ holds no secrets and allows nothing: see secret set and allow.`,
 			{
 				Name: "list", Usage: "list the config values of a stage, and where each comes from", ArgsUsage: "[TARGET]",
 				UsageText: "config list\nconfig list --stage prod --json",
-				Flags:     project.StageFlags(), Before: untrusted.Reads, Action: a.configList,
+				Flags:     project.StageFlags(), Before: untrusted.Reads, Action: func(c *cli.Context) error { return configList(o, c) },
 			},
 			{
 				Name: "get", Usage: "print one config value", ArgsUsage: "NAME [TARGET]",
 				UsageText: "config get dbSize --stage prod",
-				Flags:     project.StageFlags(), Before: untrusted.Reads, Action: a.configGet,
+				Flags:     project.StageFlags(), Before: untrusted.Reads, Action: func(c *cli.Context) error { return configGet(o, c) },
 			},
 			{
 				Name: "set", Usage: "write a config value into the file of a stage", ArgsUsage: "NAME VALUE [TARGET]",
 				Description: "Evaluates the program with the value first: a config that it does not have, or a value of another type, is refused.\nThe next plan shows what the value changes.",
 				UsageText:   "config set dbSize 20 --stage prod\nconfig set zones a,b            a list",
-				Flags:       project.StageFlags(), Action: a.configSet,
+				Flags:       project.StageFlags(), Action: func(c *cli.Context) error { return configSet(o, c) },
 			},
 		},
 	}
@@ -62,8 +61,8 @@ type configValue struct {
 }
 
 // openConfig evaluates the program of a command on config values. It gives nil when another program did the whole command.
-func (a *app) openConfig(c *cli.Context, names int) (*session.Session, *loader.Source, error) {
-	s, src, err := a.Begin(c, names)
+func openConfig(o *session.Opener, c *cli.Context, names int) (*session.Session, *loader.Source, error) {
+	s, src, err := o.Begin(c, names)
 	if err == nil && (src.Graph || src.Plan != nil) {
 		err = cli.Hint(fmt.Errorf("%s: it was evaluated already", src.Name()), "config values belong to a program")
 	}
@@ -73,15 +72,15 @@ func (a *app) openConfig(c *cli.Context, names int) (*session.Session, *loader.S
 	if err != nil {
 		return nil, nil, err
 	}
-	s.Graph, err = a.Load(c.Context, src, s.Stage.Name, s.Config)
+	s.Graph, err = o.Load(c.Context, src, s.Stage.Name, s.Config)
 	if _, must := errors.AsType[*loader.CommandError](err); must {
-		return nil, nil, a.OrDelegate(c, src, names, err)
+		return nil, nil, o.OrDelegate(c, src, names, err)
 	}
 	return s, src, err
 }
 
-func (a *app) configList(c *cli.Context) error {
-	s, _, err := a.openConfig(c, 0)
+func configList(o *session.Opener, c *cli.Context) error {
+	s, _, err := openConfig(o, c, 0)
 	if err != nil || s == nil {
 		return err
 	}
@@ -92,24 +91,23 @@ func (a *app) configList(c *cli.Context) error {
 	}
 	for _, name := range names {
 		v := configValue{name, s.Graph.Config[name], s.SourceOf(name)}
-		if a.AsJSON {
-			a.JSON(v)
+		if o.WroteJSON(v) {
 			continue
 		}
-		fmt.Fprintf(a.Out, "%-*s = %s  (%s)\n", width, name, render.Escaped(render.Plain(v.Value)), v.Source)
+		fmt.Fprintf(o.Out, "%-*s = %s  (%s)\n", width, name, render.Escaped(render.Plain(v.Value)), v.Source)
 	}
-	if len(names) == 0 && !a.AsJSON {
-		fmt.Fprintf(a.Err, "stack %s has no config\n", s.Graph.Stack)
+	if len(names) == 0 && !o.AsJSON {
+		fmt.Fprintf(o.Err, "stack %s has no config\n", s.Graph.Stack)
 	}
 	return nil
 }
 
-func (a *app) configGet(c *cli.Context) error {
+func configGet(o *session.Opener, c *cli.Context) error {
 	name := c.Args().First()
 	if name == "" {
 		return cli.Hint(errors.New("config get: which one?"), "`athanor config list` lists them")
 	}
-	s, _, err := a.openConfig(c, 1)
+	s, _, err := openConfig(o, c, 1)
 	if err != nil || s == nil {
 		return err
 	}
@@ -117,11 +115,10 @@ func (a *app) configGet(c *cli.Context) error {
 	if !ok {
 		return noConfig(s.Graph, name)
 	}
-	if a.AsJSON {
-		a.JSON(configValue{name, v, s.SourceOf(name)})
+	if o.WroteJSON(configValue{name, v, s.SourceOf(name)}) {
 		return nil
 	}
-	fmt.Fprintln(a.Out, render.Escaped(render.Plain(v)))
+	fmt.Fprintln(o.Out, render.Escaped(render.Plain(v)))
 	return nil
 }
 
@@ -132,13 +129,10 @@ func noConfig(g *engine.Graph, name string) error {
 		return cli.Hint(err, fmt.Sprintf("%s is a secret: athanor secret set %s", name, name))
 	}
 	names := slices.Sorted(maps.Keys(g.Config))
-	if near, ok := props.Nearest(name, names); ok {
-		return cli.Hint(err, "did you mean "+near+"?")
-	}
-	return cli.Hint(err, "`athanor config list` lists those that it has")
+	return cli.HintNearest(err, name, names, "`athanor config list` lists those that it has")
 }
 
-func (a *app) configSet(c *cli.Context) error {
+func configSet(o *session.Opener, c *cli.Context) error {
 	if c.NArg() < 2 {
 		return cli.Hint(errors.New("config set: which value?"), "athanor config set NAME VALUE")
 	}
@@ -146,7 +140,7 @@ func (a *app) configSet(c *cli.Context) error {
 	if err := athanor.CheckName(name); err != nil {
 		return fmt.Errorf("config %q: %w", name, err)
 	}
-	s, src, before := a.openConfig(c, 2)
+	s, src, before := openConfig(o, c, 2)
 	if s == nil {
 		return before
 	}
@@ -159,11 +153,11 @@ func (a *app) configSet(c *cli.Context) error {
 		}
 	}
 	s.Config[name] = value
-	g, err := a.Load(c.Context, src, s.Stage.Name, s.Config)
+	g, err := o.Load(c.Context, src, s.Stage.Name, s.Config)
 	if err != nil && addsProblem(before, err) {
 		return err
 	}
-	file, err := a.fileToSet(c.Context, s, src, g)
+	file, err := fileToSet(c.Context, o, s, src, g)
 	if err != nil {
 		return err
 	}
@@ -174,24 +168,23 @@ func (a *app) configSet(c *cli.Context) error {
 	if err := files.Replace(file, withValue(text, name, value), 0o644); err != nil {
 		return err
 	}
-	if a.AsJSON {
-		a.JSON(map[string]string{"type": "config", "name": name, "value": value, "stage": s.Stage.Name, "file": file})
+	if o.WroteJSON(map[string]string{"type": "config", "name": name, "value": value, "stage": s.Stage.Name, "file": file}) {
 		return nil
 	}
-	fmt.Fprintf(a.Err, "wrote %s\nnext:  athanor plan --stage %s\n", a.Place(file), s.Stage.Name)
+	fmt.Fprintf(o.Err, "wrote %s\nnext:  athanor plan --stage %s\n", o.Place(file), s.Stage.Name)
 	return nil
 }
 
 // fileToSet is the file that a value is written to.
-func (a *app) fileToSet(ctx context.Context, s *session.Session, src *loader.Source, g *engine.Graph) (string, error) {
+func fileToSet(ctx context.Context, o *session.Opener, s *session.Session, src *loader.Source, g *engine.Graph) (string, error) {
 	if g != nil {
 		return filepath.Join(src.Dir, loader.ConfigFile(g.Stack, s.Stage.Name)), nil
 	}
 	if src.GoMain {
-		stack, err := a.StackName(ctx, src)
+		stack, err := o.StackName(ctx, src)
 		return filepath.Join(src.Dir, loader.ConfigFile(stack, s.Stage.Name)), err
 	}
-	_, file, err := a.ConfigInFile(ctx, src, s.Stage.Name)
+	_, file, err := o.ConfigInFile(ctx, src, s.Stage.Name)
 	return file, err
 }
 

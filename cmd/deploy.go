@@ -12,7 +12,7 @@ import (
 	"github.com/athanor-dev/athanor/engine"
 )
 
-func (a *app) deployCommand() *cli.Command {
+func deployCommand(o *session.Opener) *cli.Command {
 	return &cli.Command{
 		Name: "deploy", Usage: "make the cloud match the program", ArgsUsage: "[TARGET | PLANFILE [TARGET]]",
 		Description: `Plans, shows the plan, asks, applies it, and prints the outputs. The next deploy completes an interrupted one,
@@ -34,11 +34,11 @@ deploy --reviewed plan.json -y  plan anew; nothing that plan.json does not annou
 graph --json | athanor deploy - -y`,
 		Flags:  project.StageFlags(cli.PlanFlags(cli.ApplyFlags(session.NewStageFlag(), massDeleteFlag(), reviewedFlag(), approvedFlag(), ttlFlag())...)...),
 		Before: untrusted.ReadsWith("dry-run"),
-		Action: a.deploy,
+		Action: func(c *cli.Context) error { return deployTarget(o, c) },
 	}
 }
 
-func (a *app) planCommand() *cli.Command {
+func planCommand(o *session.Opener) *cli.Command {
 	return &cli.Command{
 		Name: "plan", Usage: "show what deploy would do; change nothing", ArgsUsage: "[TARGET]",
 		Description: `Reads every resource and compares it with the program. Writes nothing, neither to state nor to the cloud.
@@ -61,11 +61,11 @@ plan --iam > policy.json        the least that AWS must allow for it`,
 			Name: "untrusted", Usage: "plan a stranger's stack: run no program, read no secret, say what was not observed (also $" + untrusted.Variable + ")",
 		})...),
 		Before: untrusted.Reads,
-		Action: a.planOnly,
+		Action: func(c *cli.Context) error { return planOnly(o, c) },
 	}
 }
 
-func (a *app) destroyCommand() *cli.Command {
+func destroyCommand(o *session.Opener) *cli.Command {
 	return &cli.Command{
 		Name: "destroy", Usage: "delete everything of a stage", ArgsUsage: "[TARGET]",
 		Description: `Needs only state and what it reads from the provider: if the program no longer loads, name the stack with
@@ -79,15 +79,15 @@ destroy --dry-run               only show what would be deleted`,
 		Flags: project.StageFlags(cli.DeleteFlags(cli.ApplyFlags(
 			cli.StackFlag("destroy"),
 			cli.DryRunFlag("only show what would be deleted"))...)...),
-		Action: a.destroy,
+		Action: func(c *cli.Context) error { return destroyStage(o, c) },
 	}
 }
 
-func (a *app) deploy(c *cli.Context) error {
+func deployTarget(o *session.Opener, c *cli.Context) error {
 	if c.Bool("dry-run") {
-		return a.planOnly(c)
+		return planOnly(o, c)
 	}
-	s, err := a.OpenTarget(c)
+	s, err := o.OpenTarget(c)
 	if err != nil || s == nil {
 		return err
 	}
@@ -102,14 +102,14 @@ func (a *app) deploy(c *cli.Context) error {
 	return s.Proceed(c, p, err)
 }
 
-func (a *app) planOnly(c *cli.Context) error {
-	if c.Bool("markdown") && (a.AsJSON || c.Bool("iam")) {
+func planOnly(o *session.Opener, c *cli.Context) error {
+	if c.Bool("markdown") && (o.AsJSON || c.Bool("iam")) {
 		return cli.Hint(errors.New("--markdown: the plan is printed in one form"), "leave out --json or --iam")
 	}
 	if untrusted.Is(c) {
-		return a.planUntrusted(c)
+		return planUntrusted(o, c)
 	}
-	s, err := a.OpenTarget(c)
+	s, err := o.OpenTarget(c)
 	if err != nil || s == nil {
 		return err
 	}
@@ -117,8 +117,8 @@ func (a *app) planOnly(c *cli.Context) error {
 	return s.Show(c, p, err)
 }
 
-func (a *app) destroy(c *cli.Context) error {
-	s, err := a.OpenStage(c)
+func destroyStage(o *session.Opener, c *cli.Context) error {
+	s, err := o.OpenStage(c)
 	if err != nil || s == nil {
 		return err
 	}

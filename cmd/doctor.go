@@ -24,13 +24,12 @@ import (
 	"github.com/athanor-dev/athanor/cmd/render"
 	"github.com/athanor-dev/athanor/engine"
 	"github.com/athanor-dev/athanor/reconcile"
-	"github.com/athanor-dev/athanor/reconcile/tree"
 	"github.com/athanor-dev/athanor/statestore"
 	"github.com/athanor-dev/athanor/statestore/keeper"
 	"github.com/athanor-dev/athanor/statestore/seal"
 )
 
-func (a *app) doctorCommand() *cli.Command {
+func doctorCommand(o *session.Opener) *cli.Command {
 	return &cli.Command{
 		Name: "doctor", Usage: "check what a stack needs, and name the command that provides what is missing", ArgsUsage: "[TARGET]",
 		Description: `Checks the toolchains, the program, its config and permissions, the state store, the stage's key, the secrets, the
@@ -39,7 +38,7 @@ it checks the toolchains and the state store.
 
 Exit codes: 0 nothing is missing, maybe with warnings; 1 something is.`,
 		UsageText: "doctor                          the stack in this directory\ndoctor shop --stage prod --json one object for each check",
-		Flags:     project.StageFlags(), Action: a.doctor,
+		Flags:     project.StageFlags(), Action: func(c *cli.Context) error { return checkAll(o, c) },
 	}
 }
 
@@ -61,22 +60,22 @@ func patient(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(ctx, doctorPatience)
 }
 
-func (a *app) doctor(c *cli.Context) error {
+func checkAll(o *session.Opener, c *cli.Context) error {
 	missing := 0
 	show := func(checks ...check) {
 		for _, k := range checks {
 			if k.Status == checkMissing {
 				missing++
 			}
-			a.showCheck(k)
+			showCheck(o, k)
 		}
 	}
-	show(check{"athanor", checkOK, a.Release.Text(), nil})
-	s, src, err := a.Begin(c, 0)
+	show(check{"athanor", checkOK, o.Release.Text(), nil})
+	s, src, err := o.Begin(c, 0)
 	if errors.Is(err, loader.ErrNoProgram) {
 		show(toolchain("go", false, "version"), toolchain("node", false, "--version"))
 		show(check{"program", checkWarning, "there is none here", []string{"athanor init writes a first stack"}})
-		show(a.storeCheck(c.Context, files.Folder(c.Args().First()), project.AbsoluteStore(c.String("store")), statestore.Stage{})...)
+		show(storeCheck(c.Context, o, files.Folder(c.Args().First()), project.AbsoluteStore(c.String("store")), statestore.Stage{})...)
 		return doctorEnd(missing)
 	}
 	if err != nil {
@@ -89,18 +88,18 @@ func (a *app) doctor(c *cli.Context) error {
 		}
 		show(check{"module", checkOK, used.String(), nil})
 	}
-	g, checks, err := a.programCheck(c, s, src)
+	g, checks, err := programCheck(o, c, s, src)
 	if err != nil {
 		return err
 	}
 	needsGo := src.GoMain || g != nil && builtWithGo(g)
 	show(toolchain("go", needsGo, "version"), toolchain("node", false, "--version"))
 	show(checks...)
-	show(a.storeCheck(c.Context, src.Dir, s.Store, s.Stage)...)
+	show(storeCheck(c.Context, o, src.Dir, s.Store, s.Stage)...)
 	if g != nil {
-		show(a.keyCheck(c.Context, s, src.Dir)...)
+		show(keyCheck(c.Context, o, s, src.Dir)...)
 		show(secretChecks(c.Context, s, g)...)
-		show(a.providerChecks(c.Context, g)...)
+		show(providerChecks(c.Context, o, g)...)
 	}
 	return doctorEnd(missing)
 }
@@ -114,24 +113,24 @@ func doctorEnd(missing int) error {
 }
 
 // showCheck prints a check.
-func (a *app) showCheck(k check) {
-	if a.AsJSON {
+func showCheck(o *session.Opener, k check) {
+	if o.AsJSON {
 		k.Text = render.Escaped(k.Text)
-		a.JSON(k)
+		o.JSON(k)
 		return
 	}
-	a.Style(a.Out).Check(a.Out, render.Check(k))
+	o.Style(o.Out).Check(o.Out, render.Check(k))
 }
 
-// failed is a check that found something missing.
-func (a *app) failed(name string, err error) check {
+// failedCheck is a check that found something missing.
+func failedCheck(o *session.Opener, name string, err error) check {
 	var texts, fixes []string
 	for _, p := range render.Problems(err) {
 		texts = append(texts, p.String())
 		fixes = append(fixes, reconcile.Hints(p.Err)...)
 	}
 	if texts == nil {
-		texts = []string{a.Masked(err)}
+		texts = []string{o.Masked(err)}
 	}
 	fixes = append(fixes, render.Hints(err)...)
 	slices.Sort(fixes)
@@ -169,25 +168,25 @@ func builtWithGo(g *engine.Graph) bool {
 }
 
 // programCheck evaluates the program. What is wrong with it, its config or its permissions is a check, and the graph nil.
-func (a *app) programCheck(c *cli.Context, s *session.Session, src *loader.Source) (*engine.Graph, []check, error) {
-	if a.Granted != nil {
-		a.Granted.Asks = false
+func programCheck(o *session.Opener, c *cli.Context, s *session.Session, src *loader.Source) (*engine.Graph, []check, error) {
+	if o.Granted != nil {
+		o.Granted.Asks = false
 	}
 	err := s.FillConfig(c.Context, src)
 	if err != nil {
-		return nil, []check{a.failed("config", err)}, nil
+		return nil, []check{failedCheck(o, "config", err)}, nil
 	}
-	g, err := a.Load(c.Context, src, s.Stage.Name, s.Config)
+	g, err := o.Load(c.Context, src, s.Stage.Name, s.Config)
 	if _, must := errors.AsType[*loader.CommandError](err); must {
-		return nil, nil, a.OrDelegate(c, src, 0, err)
+		return nil, nil, o.OrDelegate(c, src, 0, err)
 	}
 	if err != nil {
 		if name, bad := yamlstack.Name(src.Data); src.Data != nil && bad == nil {
 			s.Stage.Stack = name
 		}
-		return nil, []check{a.failed("program", err)}, nil
+		return nil, []check{failedCheck(o, "program", err)}, nil
 	}
-	c.Context = a.Granted.Within(c.Context)
+	c.Context = o.Granted.Within(c.Context)
 	s.Stage.Stack, s.Graph = g.Stack, g
 	checks := []check{{"program", checkOK, fmt.Sprintf("stack %s, stage %s, %d resources", g.Stack, g.Stage, len(g.Resources)), nil}}
 	for _, name := range slices.Sorted(maps.Keys(g.Config)) {
@@ -197,17 +196,17 @@ func (a *app) programCheck(c *cli.Context, s *session.Session, src *loader.Sourc
 }
 
 // storeCheck reads which stages the state store has.
-func (a *app) storeCheck(ctx context.Context, dir, store string, stage statestore.Stage) []check {
+func storeCheck(ctx context.Context, o *session.Opener, dir, store string, stage statestore.Stage) []check {
 	ctx, stop := patient(ctx)
 	defer stop()
 	p, err := project.Open(dir, store)
 	if err != nil {
-		return []check{a.failed("store", err)}
+		return []check{failedCheck(o, "store", err)}
 	}
-	a.Store = p.Store
+	o.Store = p.Store
 	lines, err := stageLines(ctx, p.Store, stage.Stack)
 	if err != nil {
-		return []check{a.failed("store", err)}
+		return []check{failedCheck(o, "store", err)}
 	}
 	checks := []check{{"store", checkOK, fmt.Sprintf("%s, %d stages", p.Name, len(lines)), nil}}
 	for _, l := range lines {
@@ -223,7 +222,7 @@ func (a *app) storeCheck(ctx context.Context, dir, store string, stage statestor
 }
 
 // keyCheck looks for the key of the stage, and makes none.
-func (a *app) keyCheck(ctx context.Context, s *session.Session, dir string) []check {
+func keyCheck(ctx context.Context, o *session.Opener, s *session.Session, dir string) []check {
 	ctx, stop := patient(ctx)
 	defer stop()
 	p, err := project.Open(dir, s.Store)
@@ -242,7 +241,7 @@ func (a *app) keyCheck(ctx context.Context, s *session.Session, dir string) []ch
 	case err != nil && snap.KeyID == "":
 		return []check{{"key", checkOK, "made by the first deploy, or by the first sealed secret", nil}}
 	case err != nil:
-		return []check{a.failed("key", err)}
+		return []check{failedCheck(o, "key", err)}
 	case key.Origin().Alone && snap.KeyID != "":
 		return []check{{
 			"key", checkWarning, fmt.Sprintf("key %s is in %s, which only this machine has", key.ID(), key.Origin().Text),
@@ -294,21 +293,15 @@ func secretChecks(ctx context.Context, s *session.Session, g *engine.Graph) []ch
 }
 
 // providerChecks asks each provider, with each settings that the stack has, which account its credentials lead to.
-func (a *app) providerChecks(ctx context.Context, g *engine.Graph) []check {
+func providerChecks(ctx context.Context, o *session.Opener, g *engine.Graph) []check {
 	var checks []check
-	asked := map[string]bool{}
-	ask := func(kind string, settings map[string]any) {
-		p, ok := a.Catalog.ProviderOf(kind)
-		name := p.Name + string(tree.Canonical(map[string]any(settings)))
-		if !ok || asked[name] || p.Open == nil {
-			return
-		}
-		asked[name] = true
+	for _, used := range providersOf(o.Catalog, g) {
+		p, settings := used.provider, used.settings
 		limited, stop := patient(ctx)
-		defer stop()
 		place, err := reach(limited, p, settings)
+		stop()
 		if err != nil {
-			k := a.failed("credentials", err)
+			k := failedCheck(o, "credentials", err)
 			k.Text = p.Name + ": " + k.Text
 			if len(k.Fix) == 0 {
 				k.Fix = []string{credentialsOf(p.Name)}
@@ -320,12 +313,6 @@ func (a *app) providerChecks(ctx context.Context, g *engine.Graph) []check {
 		if url := clockOf(p.Name, settings); url != "" {
 			checks = append(checks, clockCheck(ctx, p.Name, url))
 		}
-	}
-	for i := range g.Resources {
-		ask(g.Resources[i].Kind, g.Resources[i].Settings)
-	}
-	for i := range g.Reads {
-		ask(g.Reads[i].Kind, g.Reads[i].Settings)
 	}
 	return checks
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/athanor-dev/athanor/statestore/remote/wire"
 )
 
-func (a *app) driftCommand() *cli.Command {
+func driftCommand(o *session.Opener) *cli.Command {
 	return &cli.Command{
 		Name: "drift", Usage: "show what changed outside athanor since the last deploy", ArgsUsage: "[TARGET]",
 		Description: `Compares every resource with what was deployed last, path by path; a deleted object is drift too. --repair
@@ -42,18 +42,18 @@ drift --stack shop --stage prod`,
 			&cli.StringFlag{Name: "accept", Usage: "print how the program is changed so that it declares what exists of `ADDRESS`; write nothing"}),
 			cli.SelectFlags()...),
 			append(cli.ShowFlags(), cli.StackFlag("compare"))...)...),
-		Action: a.drift,
+		Action: func(c *cli.Context) error { return compareDrift(o, c) },
 	}
 }
 
-func (a *app) drift(c *cli.Context) error {
+func compareDrift(o *session.Opener, c *cli.Context) error {
 	if c.IsSet("accept") {
-		return a.acceptDrift(c)
+		return acceptDrift(o, c)
 	}
 	if c.Bool("report") && (c.Bool("repair") || c.IsSet("target") || c.IsSet("exclude")) {
 		return cli.Hint(errors.New("--report: it is of the whole stage as it was found"), "athanor drift --report, without --repair, --target and --exclude")
 	}
-	s, err := a.OpenStage(c)
+	s, err := o.OpenStage(c)
 	if err != nil || s == nil {
 		return err
 	}

@@ -14,14 +14,13 @@ import (
 	"github.com/athanor-dev/athanor/cmd/internal/session"
 	"github.com/athanor-dev/athanor/cmd/internal/untrusted"
 	"github.com/athanor-dev/athanor/engine"
-	"github.com/athanor-dev/athanor/reconcile/props"
 	"github.com/athanor-dev/athanor/statestore"
 )
 
 // followEvery is how often a run that is followed is asked for news.
 const followEvery = 250 * time.Millisecond
 
-func (a *app) eventsCommand() *cli.Command {
+func eventsCommand(o *session.Opener) *cli.Command {
 	return &cli.Command{
 		Name: "events", Usage: "show what happened in a run", ArgsUsage: "[RUN] [TARGET]",
 		Description: `Without RUN it shows the newest run. Events are kept as long as history lists their run. They hold no secrets.
@@ -38,7 +37,7 @@ events --after 120 --json       only what came after event 120`,
 			&cli.GenericFlag{Name: "after", Value: new(cli.Count), Usage: "leave out the events up to number `SEQ`"},
 			cli.StackFlag("read")),
 		Before: untrusted.Reads,
-		Action: a.events,
+		Action: func(c *cli.Context) error { return showEvents(o, c) },
 	}
 }
 
@@ -57,12 +56,12 @@ func namesRun(argument string) bool {
 	return errors.Is(err, os.ErrNotExist)
 }
 
-func (a *app) events(c *cli.Context) error {
+func showEvents(o *session.Opener, c *cli.Context) error {
 	id, names := c.Args().First(), 1
 	if c.NArg() == 0 || c.NArg() == 1 && !namesRun(id) {
 		id, names = "", 0
 	}
-	s, err := a.OpenRuns(c, names)
+	s, err := o.OpenRuns(c, names)
 	if err != nil || s == nil {
 		return err
 	}
@@ -73,7 +72,7 @@ func (a *app) events(c *cli.Context) error {
 	if !c.Bool("follow") {
 		events, err := s.Project.Store.Events(c.Context, s.Stage, run.ID, c.Uint64("after"), 0)
 		for _, e := range events {
-			a.printEvent(run.ID, e)
+			printEvent(o, run.ID, e)
 		}
 		return err
 	}
@@ -81,7 +80,7 @@ func (a *app) events(c *cli.Context) error {
 		if err != nil {
 			return err
 		}
-		a.printEvent(run.ID, e)
+		printEvent(o, run.ID, e)
 	}
 	return sayEnded(s, c, run.ID)
 }
@@ -113,11 +112,7 @@ func findRun(s *session.Session, c *cli.Context, id string) (statestore.Run, err
 	if id == "" {
 		return statestore.Run{}, cli.Hint(fmt.Errorf("%s: state has no run", s.Stage), "a deploy that changes something is a run")
 	}
-	err = fmt.Errorf("%s has no run %s", s.Stage, id)
-	if near, ok := props.Nearest(id, ids); ok {
-		return statestore.Run{}, cli.Hint(err, "did you mean "+near+"?")
-	}
-	return statestore.Run{}, cli.Hint(err, "`athanor history` lists the runs")
+	return statestore.Run{}, cli.HintNearest(fmt.Errorf("%s has no run %s", s.Stage, id), id, ids, "`athanor history` lists the runs")
 }
 
 // sayEnded says how a run that was followed ended. With --json its last event says it, unless it could not write one.
@@ -143,15 +138,14 @@ func sayEnded(s *session.Session, c *cli.Context, id string) error {
 }
 
 // printEvent prints one event as the store holds it, with the store's number.
-func (a *app) printEvent(run string, recorded statestore.Event) {
+func printEvent(o *session.Opener, run string, recorded statestore.Event) {
 	var e engine.Event
 	if err := json.Unmarshal(recorded.Body, &e); err != nil {
 		e = engine.Event{Type: engine.EventWarning, Note: "this event cannot be read"}
 	}
 	e.Run, e.Seq = run, recorded.Seq
-	if a.AsJSON {
-		a.JSON(e)
+	if o.WroteJSON(e) {
 		return
 	}
-	a.Style(a.Out).Event(a.Out, e)
+	o.Style(o.Out).Event(o.Out, e)
 }

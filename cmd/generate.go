@@ -9,6 +9,7 @@ import (
 
 	"github.com/athanor-dev/athanor/cmd/cli"
 	"github.com/athanor-dev/athanor/cmd/internal/loader"
+	"github.com/athanor-dev/athanor/cmd/internal/session"
 	"github.com/athanor-dev/athanor/cmd/internal/untrusted"
 	"github.com/athanor-dev/athanor/providers/aws/cloudcontrol/registry"
 	"github.com/athanor-dev/athanor/providers/aws/cloudcontrol/registry/structs"
@@ -16,36 +17,38 @@ import (
 	"github.com/athanor-dev/athanor/reconcile/gostructs"
 )
 
-func (a *app) generateCommand() *cli.Command {
+func generateCommand(o *session.Opener) *cli.Command {
 	return &cli.Command{
 		Name: "generate", Usage: "print Go structs for kinds that are made of data", ArgsUsage: "[tf:SOURCE] [KIND]...",
 		Description: "The source of a package with, for each KIND, its props, its attributes and a constructor; * stands for any text. KIND is a type of the\nAWS registry or of a Terraform provider: a kind of its own has structs. " + offeredHelp + "\ntf:SOURCE without a KIND stands for all of its types.",
 		UsageText:   "generate AWS::WAFv2::WebACL > wafv2/wafv2.go\ngenerate --package queues AWS::AmazonMQ::Broker AWS::MSK::Cluster > queues/queues.go\ngenerate tf:hashicorp/random > random/random.go\ngenerate tf:cyrilgdn/postgresql tf.postgresql_role > db/db.go",
 		Flags:       kindFlags(&cli.StringFlag{Name: "package", Usage: "name the Go package `NAME`; default that of the provider, or the service of the first KIND"}),
 		Before:      untrusted.Reads,
-		Action:      a.generate,
+		Action:      func(c *cli.Context) error { return generateStructs(o, c) },
 	}
 }
 
-func (a *app) generate(c *cli.Context) error {
+func generateStructs(o *session.Opener, c *cli.Context) error {
 	args := c.Args().Slice()
 	if len(args) == 0 {
-		return cli.Hint(errors.New("which types?"), fmt.Sprintf("`%s generate AWS::WAFv2::WebACL`", a.Name()))
+		return cli.Hint(errors.New("which types?"), fmt.Sprintf("`%s generate AWS::WAFv2::WebACL`", o.Name()))
 	}
-	patterns, err := a.offered(c, args)
+	patterns, err := offeredKinds(o, c, args)
 	if err != nil {
 		return err
 	}
 	var names []string
 	for _, pattern := range patterns {
-		matched, err := a.matching(pattern)
+		matched, err := kindsMatching(o, pattern)
 		if err != nil {
 			return err
 		}
 		names = append(names, matched...)
 	}
 	pkg, command := c.String("package"), "athanor generate "+strings.Join(args, " ")
-	write := a.providerStructs
+	write := func(pkg, command string, names []string) ([]byte, error) {
+		return providerStructs(o, pkg, command, names)
+	}
 	if slices.ContainsFunc(names, isRegistryType) {
 		write = registryStructs
 		if pkg == "" {
@@ -61,11 +64,10 @@ func (a *app) generate(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	if a.AsJSON {
-		a.JSON(map[string]any{"package": pkg, "go": string(text)})
+	if o.WroteJSON(map[string]any{"package": pkg, "go": string(text)}) {
 		return nil
 	}
-	_, err = a.Out.Write(text)
+	_, err = o.Out.Write(text)
 	return err
 }
 
@@ -88,7 +90,7 @@ func registryStructs(pkg, command string, names []string) ([]byte, error) {
 }
 
 // providerStructs writes structs for types of Terraform providers.
-func (a *app) providerStructs(pkg, command string, names []string) ([]byte, error) {
+func providerStructs(o *session.Opener, pkg, command string, names []string) ([]byte, error) {
 	var kinds []gostructs.Kind
 	for _, name := range names {
 		if strings.HasPrefix(name, terraform.Prefix+"data.") {
@@ -96,9 +98,9 @@ func (a *app) providerStructs(pkg, command string, names []string) ([]byte, erro
 		}
 		if !strings.HasPrefix(name, terraform.Prefix) {
 			return nil, cli.Hint(fmt.Errorf("%s is neither a type of the AWS registry nor of a Terraform provider", name),
-				fmt.Sprintf("`%s kinds 'AWS::*'` lists those of AWS; `%s kinds %s` says how Go declares this one", a.Name(), a.Name(), name))
+				fmt.Sprintf("`%s kinds 'AWS::*'` lists those of AWS; `%s kinds %s` says how Go declares this one", o.Name(), o.Name(), name))
 		}
-		k, err := a.Catalog.Find(name)
+		k, err := o.Catalog.Find(name)
 		if err != nil {
 			return nil, err
 		}

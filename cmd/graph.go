@@ -4,11 +4,12 @@ import (
 	"github.com/athanor-dev/athanor/cmd/cli"
 	"github.com/athanor-dev/athanor/cmd/internal/loader"
 	"github.com/athanor-dev/athanor/cmd/internal/project"
+	"github.com/athanor-dev/athanor/cmd/internal/session"
 	"github.com/athanor-dev/athanor/cmd/internal/untrusted"
 	"github.com/athanor-dev/athanor/cmd/render"
 )
 
-func (a *app) graphCommand() *cli.Command {
+func graphCommand(o *session.Opener) *cli.Command {
 	return &cli.Command{
 		Name: "graph", Usage: "print what the program declares, without reading anything", ArgsUsage: "[TARGET]",
 		Description: "One line for each resource: address, kind, and after ← what it needs. With --json it is the whole graph\n" +
@@ -18,28 +19,25 @@ graph --dot | dot -Tsvg > graph.svg
 graph --json > graph.json && athanor deploy graph.json`,
 		Flags:  project.StageFlags(&cli.BoolFlag{Name: "dot", Usage: "write the Graphviz language"}),
 		Before: untrusted.Reads,
-		Action: a.graphs,
+		Action: func(c *cli.Context) error { return printGraph(o, c) },
 	}
 }
 
-func (a *app) graphs(c *cli.Context) error {
-	s, src, err := a.Begin(c, 0)
-	if err == nil {
-		err = s.FillConfig(c.Context, src)
-	}
+func printGraph(o *session.Opener, c *cli.Context) error {
+	s, src, err := o.Begin(c, 0)
 	if err != nil {
 		return err
 	}
-	g, err := a.Load(c.Context, src, s.Stage.Name, s.Config)
+	g, err := s.Evaluate(c.Context, src)
 	if err != nil {
-		return a.OrDelegate(c, src, 0, err)
+		return o.OrDelegate(c, src, 0, err)
 	}
 	switch {
-	case a.AsJSON:
-		return a.Document(g)
+	case o.AsJSON:
+		return o.Document(g)
 	case c.Bool("dot"):
-		return render.GraphDOT(a.Out, g)
+		return render.GraphDOT(o.Out, g)
 	default:
-		return render.GraphList(a.Out, g)
+		return render.GraphList(o.Out, g)
 	}
 }

@@ -11,13 +11,14 @@ import (
 	"github.com/athanor-dev/athanor/cmd/cli"
 	"github.com/athanor-dev/athanor/cmd/internal/project"
 	"github.com/athanor-dev/athanor/cmd/internal/session"
+	"github.com/athanor-dev/athanor/cmd/internal/terminal"
 	"github.com/athanor-dev/athanor/cmd/internal/untrusted"
 	"github.com/athanor-dev/athanor/cmd/render"
 	"github.com/athanor-dev/athanor/engine"
 	"github.com/athanor-dev/athanor/statestore"
 )
 
-func (a *app) historyCommand() *cli.Command {
+func historyCommand(o *session.Opener) *cli.Command {
 	return &cli.Command{
 		Name: "history", Usage: "list the runs of a stage, or compare two", ArgsUsage: "[RUN RUN] [TARGET]",
 		Description: fmt.Sprintf(`Newest first: what ran, how it ended, who ran it where, and what it changed. A plan is no run, nor is a deploy
@@ -36,15 +37,15 @@ history --stack shop --stage prod`,
 			&cli.GenericFlag{Name: "limit", Aliases: []string{"n"}, Value: &cli.Count{Value: 20}, Usage: "list at most `N` runs; 0: all that are kept"},
 			cli.StackFlag("read")),
 		Before: untrusted.Reads,
-		Action: a.history,
+		Action: func(c *cli.Context) error { return listRuns(o, c) },
 	}
 }
 
-func (a *app) history(c *cli.Context) error {
+func listRuns(o *session.Opener, c *cli.Context) error {
 	if c.NArg() > 0 && namesRun(c.Args().First()) {
-		return a.compareRuns(c)
+		return compareRuns(o, c)
 	}
-	s, err := a.OpenRuns(c, 0)
+	s, err := o.OpenRuns(c, 0)
 	if err != nil || s == nil {
 		return err
 	}
@@ -52,15 +53,11 @@ func (a *app) history(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	if len(lines) == 0 && !a.AsJSON {
-		fmt.Fprintf(a.Err, "%s: state has no run\nnext:  %s\n", s.Stage, firstDeploy(c))
+	if len(lines) == 0 && !o.AsJSON {
+		fmt.Fprintf(o.Err, "%s: state has no run\nnext:  %s\n", s.Stage, firstDeploy(c))
 	}
-	if !a.AsJSON {
-		a.Style(a.Out).Runs(a.Out, lines)
-		return nil
-	}
-	for _, l := range lines {
-		a.JSON(l)
+	if !terminal.JSONLines(o.Terminal, lines) {
+		o.Style(o.Out).Runs(o.Out, lines)
 	}
 	return nil
 }
@@ -74,14 +71,14 @@ func firstDeploy(c *cli.Context) string {
 }
 
 // compareRuns shows what two runs did differently.
-func (a *app) compareRuns(c *cli.Context) error {
+func compareRuns(o *session.Opener, c *cli.Context) error {
 	if c.NArg() < 2 || !namesRun(c.Args().Get(1)) {
 		return cli.Hint(errors.New("history: which other run?"), "athanor history RUN RUN compares two runs, `athanor events RUN` shows one")
 	}
 	if c.IsSet("limit") {
 		return errors.New("history: --limit is for the list of runs, and not for two of them")
 	}
-	s, err := a.OpenRuns(c, 2)
+	s, err := o.OpenRuns(c, 2)
 	if err != nil || s == nil {
 		return err
 	}
@@ -98,12 +95,8 @@ func (a *app) compareRuns(c *cli.Context) error {
 		}
 	}
 	all := compared(sides[0], sides[1])
-	if !a.AsJSON {
-		a.Style(a.Out).Comparison(a.Out, runs[0], runs[1], all)
-		return nil
-	}
-	for _, line := range all {
-		a.JSON(line)
+	if !terminal.JSONLines(o.Terminal, all) {
+		o.Style(o.Out).Comparison(o.Out, runs[0], runs[1], all)
 	}
 	return nil
 }

@@ -19,13 +19,13 @@ import (
 	"github.com/athanor-dev/athanor/cmd/internal/files"
 	"github.com/athanor-dev/athanor/cmd/internal/gomodule"
 	"github.com/athanor-dev/athanor/cmd/internal/project"
+	"github.com/athanor-dev/athanor/cmd/internal/session"
 	"github.com/athanor-dev/athanor/cmd/internal/template"
 	"github.com/athanor-dev/athanor/cmd/internal/yamlstack"
 	"github.com/athanor-dev/athanor/cmd/render"
-	"github.com/athanor-dev/athanor/reconcile/props"
 )
 
-func (a *app) initCommand() *cli.Command {
+func initCommand(o *session.Opener) *cli.Command {
 	var about strings.Builder
 	for _, t := range template.All() {
 		fmt.Fprintf(&about, "\n  %-16s  %s", t.Name, t.About)
@@ -49,11 +49,11 @@ init shop --template aws-api    an HTTP API on AWS`,
 			&cli.StringFlag{Name: "name", Usage: "call the stack `NAME` (default: the directory's name)"},
 			&cli.StringFlag{Name: "module", Usage: "with --go: use the checkout of athanor in `DIR`"},
 		},
-		Action: a.initialize,
+		Action: func(c *cli.Context) error { return initialize(o, c) },
 	}
 }
 
-func (a *app) initialize(c *cli.Context) error {
+func initialize(o *session.Opener, c *cli.Context) error {
 	if c.NArg() > 1 {
 		return cli.Hint(fmt.Errorf("unexpected argument %q", c.Args().Get(1)), "one DIRECTORY at most; --template NAME chooses what is written")
 	}
@@ -80,11 +80,11 @@ func (a *app) initialize(c *cli.Context) error {
 	files[ignoreFile] = project.OwnFolder + "/\n" + files[ignoreFile]
 	var module *gomodule.Module
 	if c.Bool("go") {
-		if module, err = gomodule.For(dir, name, c.String("module"), a.Release.Text()); err == nil {
+		if module, err = gomodule.For(dir, name, c.String("module"), o.Release.Text()); err == nil {
 			maps.Copy(files, module.Files)
 		}
 	} else {
-		files[schemaFile], err = a.schemaText()
+		files[schemaFile], err = schemaText(o)
 	}
 	if err != nil {
 		return err
@@ -94,9 +94,9 @@ func (a *app) initialize(c *cli.Context) error {
 		return err
 	}
 	for _, file := range written {
-		fmt.Fprintf(a.Err, "wrote %s\n", filepath.Join(given, filepath.FromSlash(file)))
+		fmt.Fprintf(o.Err, "wrote %s\n", filepath.Join(given, filepath.FromSlash(file)))
 	}
-	a.nextAfterInit(chosen, given, module)
+	nextAfterInit(o, chosen, given, module)
 	return nil
 }
 
@@ -107,7 +107,7 @@ const (
 )
 
 // nextAfterInit prints the commands that deploy what was written, as they can be typed in the directory at hand.
-func (a *app) nextAfterInit(t template.Template, given string, module *gomodule.Module) {
+func nextAfterInit(o *session.Opener, t template.Template, given string, module *gomodule.Module) {
 	target := ""
 	if given != "" && filepath.Clean(given) != "." {
 		if strings.HasPrefix(given, "-") {
@@ -117,26 +117,26 @@ func (a *app) nextAfterInit(t template.Template, given string, module *gomodule.
 	}
 	if module != nil {
 		for _, note := range module.Notes {
-			fmt.Fprintln(a.Err, note)
+			fmt.Fprintln(o.Err, note)
 		}
 		for _, command := range module.Commands {
 			if target != "" {
 				command = "(cd" + target + " && " + command + ")"
 			}
-			fmt.Fprintln(a.Err, "next: ", command)
+			fmt.Fprintln(o.Err, "next: ", command)
 		}
 	}
 	if t.Provider != "" {
-		fmt.Fprintf(a.Err, "it needs credentials of %s; to see what is missing: athanor doctor%s\n", t.Provider, target)
+		fmt.Fprintf(o.Err, "it needs credentials of %s; to see what is missing: athanor doctor%s\n", t.Provider, target)
 	}
 	if t.Packages != "" {
 		folder := filepath.Join(given, t.Packages)
 		if strings.HasPrefix(folder, "-") {
 			folder = "./" + folder
 		}
-		fmt.Fprintln(a.Err, "next: ", "npm install --prefix "+render.ShellWord(folder))
+		fmt.Fprintln(o.Err, "next: ", "npm install --prefix "+render.ShellWord(folder))
 	}
-	fmt.Fprintln(a.Err, "next: ", "athanor deploy"+target)
+	fmt.Fprintln(o.Err, "next: ", "athanor deploy"+target)
 }
 
 // templateOf finds a template.
@@ -149,15 +149,12 @@ func templateOf(name string) (template.Template, error) {
 		names = append(names, t.Name)
 	}
 	err := fmt.Errorf("there is no template %q", name)
-	if near, ok := props.Nearest(name, names); ok {
-		return template.Template{}, cli.Hint(err, "did you mean "+near+"?")
-	}
-	return template.Template{}, cli.Hint(err, "there is "+strings.Join(names, ", "))
+	return template.Template{}, cli.HintNearest(err, name, names, "there is "+strings.Join(names, ", "))
 }
 
 // schemaText is the file that the first line of athanor.yaml names.
-func (a *app) schemaText() (string, error) {
-	schema, err := yamlstack.Schema(a.Catalog)
+func schemaText(o *session.Opener) (string, error) {
+	schema, err := yamlstack.Schema(o.Catalog)
 	if err != nil {
 		return "", err
 	}

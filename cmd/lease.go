@@ -12,7 +12,7 @@ import (
 
 func whyFlag(usage string) cli.Flag { return &cli.StringFlag{Name: "why", Usage: usage} }
 
-func (a *app) cancelCommand() *cli.Command {
+func cancelCommand(o *session.Opener) *cli.Command {
 	return &cli.Command{
 		Name: "cancel", Usage: "ask the run that holds a stage to stop", ArgsUsage: "[TARGET]",
 		Description: `Works like Ctrl-C, from any machine that reaches the state store: the run starts nothing new, lets running calls
@@ -24,11 +24,11 @@ Exit codes: 0 it was asked, or nothing holds the stage; 1 error.`,
 cancel --stage prod --why "wrong branch"
 events --follow                 watch it end`,
 		Flags:  project.StageFlags(whyFlag("give the reason `WHY`, which the history keeps"), cli.StackFlag("read")),
-		Action: a.cancel,
+		Action: func(c *cli.Context) error { return cancelRun(o, c) },
 	}
 }
 
-func (a *app) unlockCommand() *cli.Command {
+func unlockCommand(o *session.Opener) *cli.Command {
 	return &cli.Command{
 		Name: "unlock", Usage: "take a stage away from the run that holds it", ArgsUsage: "[TARGET]",
 		Description: `Rarely needed: a run that died is taken over by the next one, on this machine at once, from elsewhere within
@@ -43,7 +43,7 @@ unlock --stage prod --why "the runner hangs" --yes`,
 			whyFlag("give the reason `WHY`, which the history keeps with your name; required"),
 			cli.YesFlag(),
 			cli.StackFlag("read")),
-		Action: a.unlock,
+		Action: func(c *cli.Context) error { return unlockStage(o, c) },
 	}
 }
 
@@ -60,8 +60,8 @@ type orderLine struct {
 	Why  string `json:"why,omitempty"`
 }
 
-func (a *app) cancel(c *cli.Context) error {
-	s, err := a.OpenRuns(c, 0)
+func cancelRun(o *session.Opener, c *cli.Context) error {
+	s, err := o.OpenRuns(c, 0)
 	if err != nil || s == nil {
 		return err
 	}
@@ -75,11 +75,11 @@ func (a *app) cancel(c *cli.Context) error {
 	return giveOrder(s, c, run, statestore.Order{}, "is asked to stop: running calls finish and are written to state")
 }
 
-func (a *app) unlock(c *cli.Context) error {
+func unlockStage(o *session.Opener, c *cli.Context) error {
 	if c.String("why") == "" {
 		return cli.Hint(errors.New("unlock: why? The history keeps the reason"), `athanor unlock --why "the runner hangs"`)
 	}
-	s, err := a.OpenRuns(c, 0)
+	s, err := o.OpenRuns(c, 0)
 	if err != nil || s == nil {
 		return err
 	}
@@ -89,13 +89,13 @@ func (a *app) unlock(c *cli.Context) error {
 	}
 	if run != nil {
 		if statestore.MovedBy(run.Command) != "" {
-			fmt.Fprint(a.Err, "         If something was deployed there, leave it there: two states of the same objects undo each other's changes.\n"+
+			fmt.Fprint(o.Err, "         If something was deployed there, leave it there: two states of the same objects undo each other's changes.\n"+
 				"         The history at the other store says what ran.\n")
 		}
 	}
 	if run != nil && !c.Bool("yes") {
 		question := fmt.Sprintf("Take %s away from run %s (%s, pid %d on %s)?", s.Stage, run.ID, run.Command, run.PID, run.Host)
-		if err := a.Ask(c.Context, question); err != nil {
+		if err := o.Ask(c.Context, question); err != nil {
 			return err
 		}
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/athanor-dev/athanor/cmd/cli"
 	"github.com/athanor-dev/athanor/cmd/internal/project"
+	"github.com/athanor-dev/athanor/cmd/internal/session"
 	"github.com/athanor-dev/athanor/engine/graph"
 	"github.com/athanor-dev/athanor/engine/tail"
 	"github.com/athanor-dev/athanor/reconcile"
@@ -17,7 +18,7 @@ import (
 // lookBack is how far logs go back unless told.
 const lookBack = time.Hour
 
-func (a *app) logsCommand() *cli.Command {
+func logsCommand(o *session.Opener) *cli.Command {
 	return &cli.Command{
 		Name: "logs", Usage: "show what resources have logged", ArgsUsage: "[ADDRESS] [TARGET]",
 		Description: `Without ADDRESS it shows the logs of every resource in state that has logs, sorted by time. ADDRESS may be a glob,
@@ -38,11 +39,11 @@ logs worker --since 2026-03-01T12:00:00Z --json`,
 			&cli.StringFlag{Name: "since", Usage: "begin `TIME` ago (10m, 2h, 3d), or at a time (2026-03-01T12:00:00Z); all: with the oldest line there is; default 1h"},
 			&cli.StringFlag{Name: "filter", Usage: "only lines that hold `TEXT`"},
 			cli.StackFlag("read")),
-		Action: a.logs,
+		Action: func(c *cli.Context) error { return showLogs(o, c) },
 	}
 }
 
-func (a *app) logs(c *cli.Context) error {
+func showLogs(o *session.Opener, c *cli.Context) error {
 	query := reconcile.LogQuery{Follow: c.Bool("follow"), Filter: c.String("filter")}
 	var err error
 	if query.Since, err = since(c.String("since"), time.Now()); err != nil {
@@ -52,7 +53,7 @@ func (a *app) logs(c *cli.Context) error {
 	if c.NArg() == 0 || c.NArg() == 1 && !looksLikeAddress(globs[0]) {
 		globs, names = nil, 0
 	}
-	s, err := a.OpenExisting(c, names)
+	s, err := o.OpenExisting(c, names)
 	if err != nil || s == nil {
 		return err
 	}
@@ -60,7 +61,7 @@ func (a *app) logs(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	return a.printLogs(c, sources, query)
+	return printLogs(o, c, sources, query)
 }
 
 // looksLikeAddress tells an address, or a glob of some, from a target.
@@ -69,8 +70,8 @@ func looksLikeAddress(text string) bool {
 }
 
 // printLogs shows lines as they come. What cannot be read is said, and stops none of the others.
-func (a *app) printLogs(c *cli.Context, sources []tail.Source, query reconcile.LogQuery) error {
-	out := a.NewLines(a.Out, true)
+func printLogs(o *session.Opener, c *cli.Context, sources []tail.Source, query reconcile.LogQuery) error {
+	out := o.NewLines(o.Out, true)
 	for _, s := range sources {
 		out.Expect(s.Address)
 	}
@@ -80,7 +81,7 @@ func (a *app) printLogs(c *cli.Context, sources []tail.Source, query reconcile.L
 		case err != nil && c.Context.Err() != nil:
 		case err != nil:
 			failed = true
-			a.Report(fmt.Errorf("%s: %w", line.Address, err))
+			o.Report(fmt.Errorf("%s: %w", line.Address, err))
 		default:
 			count++
 			out.Line(line.Address, line.LogLine)
@@ -91,8 +92,8 @@ func (a *app) printLogs(c *cli.Context, sources []tail.Source, query reconcile.L
 		return cli.Exit(cli.ExitInterrupted)
 	case failed:
 		return cli.Exit(cli.ExitError)
-	case count == 0 && !a.AsJSON:
-		fmt.Fprintln(a.Err, "no such lines; --since all shows every line that is kept")
+	case count == 0 && !o.AsJSON:
+		fmt.Fprintln(o.Err, "no such lines; --since all shows every line that is kept")
 	}
 	return nil
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/athanor-dev/athanor/cmd/cli"
 	"github.com/athanor-dev/athanor/cmd/internal/grants"
 	"github.com/athanor-dev/athanor/cmd/internal/project"
+	"github.com/athanor-dev/athanor/cmd/internal/session"
 	"github.com/athanor-dev/athanor/service/pulumiapi"
 	"github.com/athanor-dev/athanor/service/tfhttp"
 	"github.com/athanor-dev/athanor/statestore"
@@ -20,7 +21,7 @@ import (
 	"github.com/athanor-dev/athanor/statestore/remote/wire"
 )
 
-func (a *app) stateMigrateCommand() *cli.Command {
+func stateMigrateCommand(o *session.Opener) *cli.Command {
 	return &cli.Command{
 		Name: "migrate", Usage: "move all stages of a store to another one", ArgsUsage: "FROM TO",
 		Description: `Moves the stages of the store FROM, one after the other, to the store TO, and compares each with what TO gives back. State arrives whole
@@ -40,7 +41,7 @@ state migrate bolt:.athanor/state.db https://athanor.example
 state migrate https://athanor.example postgres://db/state
 state migrate postgres://db/state 's3://acme-state/athanor?region=eu-north-1' --yes`,
 		Flags:  []cli.Flag{cli.YesFlag(), cli.JSONFlag()},
-		Action: a.stateMigrate,
+		Action: func(c *cli.Context) error { return stateMigrate(o, c) },
 	}
 }
 
@@ -67,11 +68,11 @@ type migratedLine struct {
 	Already bool   `json:"already"`
 }
 
-func (a *app) stateMigrate(c *cli.Context) error {
+func stateMigrate(o *session.Opener, c *cli.Context) error {
 	if c.NArg() != 2 {
 		return cli.Hint(errors.New("state migrate: from which store to which?"), "athanor state migrate FROM TO; "+project.StoreForms)
 	}
-	if err := a.Permit(c.Context, grants.Document{}); err != nil {
+	if err := o.Permit(c.Context, grants.Document{}); err != nil {
 		return err
 	}
 	from, err := project.Open(".", project.AbsoluteStore(c.Args().Get(0)))
@@ -89,39 +90,38 @@ func (a *app) stateMigrate(c *cli.Context) error {
 		return err
 	}
 	defer to.Store.Close() //nolint:errcheck // what was written is committed
-	stages, err := a.migrating(c.Context, from, to)
+	stages, err := migrating(c.Context, o, from, to)
 	if err != nil {
 		return err
 	}
 	if !c.Bool("yes") {
 		for _, stage := range stages {
-			fmt.Fprintln(a.Err, "  "+stage.String())
+			fmt.Fprintln(o.Err, "  "+stage.String())
 		}
-		if err := a.Ask(c.Context, fmt.Sprintf("Move these %d stages to %s?", len(stages), project.Redacted(to.Name))); err != nil {
+		if err := o.Ask(c.Context, fmt.Sprintf("Move these %d stages to %s?", len(stages), project.Redacted(to.Name))); err != nil {
 			return err
 		}
 	}
 	for _, stage := range stages {
-		moved, err := a.migrateStage(c.Context, from, to, stage)
+		moved, err := migrateStage(c.Context, o, from, to, stage)
 		if err != nil {
 			return err
 		}
-		if a.AsJSON {
-			a.JSON(migratedLine{"migrated", stage.Stack, stage.Name, moved.Rows, moved.Already})
+		if o.WroteJSON(migratedLine{"migrated", stage.Stack, stage.Name, moved.Rows, moved.Already}) {
 			continue
 		}
 		how := "moved"
 		if moved.Already {
 			how = "moved before"
 		}
-		fmt.Fprintf(a.Out, "%s: %s, %d resources\n", stage, how, moved.Rows)
+		fmt.Fprintf(o.Out, "%s: %s, %d resources\n", stage, how, moved.Rows)
 	}
 	return nil
 }
 
 // migrateStage moves one stage. Both ends are proven under its key: what somebody else changed at the old store is not moved.
-func (a *app) migrateStage(ctx context.Context, from, to *project.Project, stage statestore.Stage) (migrate.Moved, error) {
-	e, err := from.Engine(ctx, stage, ".", a.Catalog, false)
+func migrateStage(ctx context.Context, o *session.Opener, from, to *project.Project, stage statestore.Stage) (migrate.Moved, error) {
+	e, err := from.Engine(ctx, stage, ".", o.Catalog, false)
 	if err != nil {
 		return migrate.Moved{}, err
 	}
@@ -132,7 +132,7 @@ func (a *app) migrateStage(ctx context.Context, from, to *project.Project, stage
 }
 
 // migrating lists the stages to move. Two names of one store are an error.
-func (a *app) migrating(ctx context.Context, from, to *project.Project) ([]statestore.Stage, error) {
+func migrating(ctx context.Context, o *session.Opener, from, to *project.Project) ([]statestore.Stage, error) {
 	stages, err := from.Store.Stages(ctx)
 	if err != nil {
 		return nil, err
@@ -156,7 +156,7 @@ func (a *app) migrating(ctx context.Context, from, to *project.Project) ([]state
 	stages = slices.DeleteFunc(stages, func(s statestore.Stage) bool {
 		foreign := strings.HasPrefix(s.Stack, pulumiapi.Prefix) || strings.HasPrefix(s.Stack, tfhttp.Prefix)
 		if foreign {
-			a.Warn("%s stays: it is another tool's, sealed by keys of the service; move it with that tool", s)
+			o.Warn("%s stays: it is another tool's, sealed by keys of the service; move it with that tool", s)
 		}
 		return foreign
 	})

@@ -11,7 +11,7 @@ import (
 	"github.com/athanor-dev/athanor/engine"
 )
 
-func (a *app) orphansCommand() *cli.Command {
+func orphansCommand(o *session.Opener) *cli.Command {
 	return &cli.Command{
 		Name: "orphans", Usage: "list objects that have a stage's owner tag and are not in state", ArgsUsage: "[TARGET]",
 		Description: `Searches the cloud for objects that have the owner tag of this stack and stage, and lists those that are not in
@@ -29,12 +29,12 @@ orphans --stack shop --stage dev-ada`,
 		Flags: project.StageFlags(cli.DeleteFlags(cli.ApplyFlags(
 			cli.StackFlag("search for"),
 			&cli.BoolFlag{Name: "delete", Usage: "delete the objects that are neither declared nor retained"})...)...),
-		Action: a.orphans,
+		Action: func(c *cli.Context) error { return findOrphans(o, c) },
 	}
 }
 
-func (a *app) orphans(c *cli.Context) error {
-	s, err := a.OpenStage(c)
+func findOrphans(o *session.Opener, c *cli.Context) error {
+	s, err := o.OpenStage(c)
 	if err != nil || s == nil {
 		return err
 	}
@@ -51,36 +51,36 @@ func (a *app) orphans(c *cli.Context) error {
 		return err
 	}
 	if !c.Bool("delete") {
-		return a.listOrphans(s, found)
+		return listOrphans(o, s, found)
 	}
 	if err == nil && !p.Pending() {
-		return a.listOrphans(s, found)
+		return listOrphans(o, s, found)
 	}
 	p, err = session.OfferTakeOver(s, c, p, err, plan)
 	return s.Proceed(c, p, err)
 }
 
 // listOrphans says what was found, and where it was looked. Nowhere is an error: that is no clean world.
-func (a *app) listOrphans(s *session.Session, found *engine.Orphans) error {
-	if a.AsJSON {
-		a.JSON(found)
+func listOrphans(o *session.Opener, s *session.Session, found *engine.Orphans) error {
+	if o.AsJSON {
+		o.JSON(found)
 	} else {
-		a.Style(a.Out).Things(a.Out, found.Things)
+		o.Style(o.Out).Things(o.Out, found.Things)
 	}
 	for _, why := range found.Unreached {
-		fmt.Fprintln(a.Err, "not looked at:", why)
+		fmt.Fprintln(o.Err, "not looked at:", why)
 	}
 	if len(found.Places) == 0 {
 		return cli.Hint(fmt.Errorf("%s: %w", s.Stage, errNowhere), "run it in the directory of the program, which names the locations")
 	}
-	if a.AsJSON {
+	if o.AsJSON {
 		return nil
 	}
 	for _, place := range found.Places {
-		fmt.Fprintln(a.Err, "looked in", place)
+		fmt.Fprintln(o.Err, "looked in", place)
 	}
 	if len(found.Things) == 0 {
-		fmt.Fprintf(a.Err, "%s: no object has the owner tag and is not in state\n", s.Stage)
+		fmt.Fprintf(o.Err, "%s: no object has the owner tag and is not in state\n", s.Stage)
 	}
 	return nil
 }

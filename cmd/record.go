@@ -16,11 +16,10 @@ import (
 	"github.com/athanor-dev/athanor/cmd/internal/untrusted"
 	"github.com/athanor-dev/athanor/cmd/render"
 	"github.com/athanor-dev/athanor/reconcile"
-	"github.com/athanor-dev/athanor/reconcile/props"
 	"github.com/athanor-dev/athanor/statestore"
 )
 
-func (a *app) outputCommand() *cli.Command {
+func outputCommand(o *session.Opener) *cli.Command {
 	return &cli.Command{
 		Name: "output", Usage: "print the outputs of the last deploy", ArgsUsage: "[NAME] [TARGET]",
 		Description: `With NAME it prints that one alone, for scripts. Control characters and what a CI system takes for a command are
@@ -36,16 +35,16 @@ output password --reveal ./shop`,
 			&cli.BoolFlag{Name: "tfvars", Usage: "print all outputs as a variable file of Terraform; secret ones only with --reveal"},
 			cli.StackFlag("read")),
 		Before: untrusted.Reads,
-		Action: a.output,
+		Action: func(c *cli.Context) error { return printOutputs(o, c) },
 	}
 }
 
-func (a *app) output(c *cli.Context) error {
+func printOutputs(o *session.Opener, c *cli.Context) error {
 	name, names := c.Args().First(), 1
 	if c.NArg() == 1 && athanor.CheckName(name) != nil || c.NArg() == 0 {
 		name, names = "", 0
 	}
-	s, err := a.OpenExisting(c, names)
+	s, err := o.OpenExisting(c, names)
 	if err != nil || s == nil {
 		return err
 	}
@@ -57,7 +56,7 @@ func (a *app) output(c *cli.Context) error {
 		values = map[string]any{}
 	}
 	if c.Bool("tfvars") {
-		return a.printTFVars(values, secret, name, c.Bool("reveal"))
+		return printTFVars(o, values, secret, name, c.Bool("reveal"))
 	}
 	if !c.Bool("reveal") {
 		if secret[name] {
@@ -67,42 +66,42 @@ func (a *app) output(c *cli.Context) error {
 			values[n] = reconcile.Mask
 		}
 	}
-	return a.printOutput(s.Stage, values, name, c.Bool("raw"))
+	return printOutput(o, s.Stage, values, name, c.Bool("raw"))
 }
 
 // printTFVars prints outputs for Terraform. A secret one is left out, and not masked: its mask would be taken for its value.
-func (a *app) printTFVars(values map[string]any, secret map[string]bool, name string, reveal bool) error {
-	if name != "" || a.AsJSON {
+func printTFVars(o *session.Opener, values map[string]any, secret map[string]bool, name string, reveal bool) error {
+	if name != "" || o.AsJSON {
 		return cli.Hint(errors.New("--tfvars prints all outputs, and not in JSON"), "--json alone prints what a file *.tfvars.json holds")
 	}
 	for _, name := range slices.Sorted(maps.Keys(secret)) {
 		if secret[name] && !reveal {
 			delete(values, name)
-			fmt.Fprintf(a.Err, "secret, and left out: %s; --reveal prints it\n", name)
+			fmt.Fprintf(o.Err, "secret, and left out: %s; --reveal prints it\n", name)
 		}
 	}
-	_, err := fmt.Fprint(a.Out, render.TFVars(values))
+	_, err := fmt.Fprint(o.Out, render.TFVars(values))
 	return err
 }
 
-func (a *app) printOutput(stage statestore.Stage, values map[string]any, name string, raw bool) error {
+func printOutput(o *session.Opener, stage statestore.Stage, values map[string]any, name string, raw bool) error {
 	v, ok := values[name]
 	switch {
-	case name == "" && a.AsJSON:
-		a.JSON(values)
+	case name == "" && o.AsJSON:
+		o.JSON(values)
 	case name == "":
-		a.Style(a.Out).Outputs(a.Out, values)
+		o.Style(o.Out).Outputs(o.Out, values)
 		if len(values) == 0 {
-			fmt.Fprintf(a.Err, "%s has no outputs in state\n", stage)
+			fmt.Fprintf(o.Err, "%s has no outputs in state\n", stage)
 		}
 	case !ok:
 		return noOutput(stage, values, name)
-	case a.AsJSON:
-		a.JSON(v)
+	case o.AsJSON:
+		o.JSON(v)
 	case raw:
-		fmt.Fprintln(terminal.Unguarded(a.Out), render.Plain(v))
+		fmt.Fprintln(terminal.Unguarded(o.Out), render.Plain(v))
 	default:
-		fmt.Fprintln(a.Out, render.Escaped(render.Plain(v)))
+		fmt.Fprintln(o.Out, render.Escaped(render.Plain(v)))
 	}
 	return nil
 }
@@ -110,18 +109,15 @@ func (a *app) printOutput(stage statestore.Stage, values map[string]any, name st
 func noOutput(stage statestore.Stage, values map[string]any, name string) error {
 	err := fmt.Errorf("%s has no output %q", stage, name)
 	names := slices.Sorted(maps.Keys(values))
-	near, found := props.Nearest(name, names)
-	switch {
-	case found:
-		return cli.Hint(err, "did you mean "+near+"?")
-	case len(names) > 0:
-		return cli.Hint(err, "it has "+strings.Join(names, ", "))
+	otherwise := "deploy writes outputs to state"
+	if len(names) > 0 {
+		otherwise = "it has " + strings.Join(names, ", ")
 	}
-	return cli.Hint(err, "deploy writes outputs to state")
+	return cli.HintNearest(err, name, names, otherwise)
 }
 
-func (a *app) stateList(c *cli.Context) error {
-	s, err := a.OpenExisting(c, 0)
+func stateList(o *session.Opener, c *cli.Context) error {
+	s, err := o.OpenExisting(c, 0)
 	if err != nil || s == nil {
 		return err
 	}
@@ -129,25 +125,22 @@ func (a *app) stateList(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	if a.AsJSON {
-		for _, r := range rows {
-			a.JSON(r)
-		}
+	if terminal.JSONLines(o.Terminal, rows) {
 		return nil
 	}
 	if len(rows) == 0 {
-		fmt.Fprintf(a.Err, "%s: state is empty\nnext:  %s\n", s.Stage, firstDeploy(c))
+		fmt.Fprintf(o.Err, "%s: state is empty\nnext:  %s\n", s.Stage, firstDeploy(c))
 	}
-	a.Style(a.Out).Rows(a.Out, rows, time.Now(), session.HoldsData(a.Catalog))
+	o.Style(o.Out).Rows(o.Out, rows, time.Now(), session.HoldsData(o.Catalog))
 	return nil
 }
 
-func (a *app) stateShow(c *cli.Context) error {
+func stateShow(o *session.Opener, c *cli.Context) error {
 	address := c.Args().First()
 	if address == "" {
 		return cli.Hint(errors.New("state show: which address?"), "`athanor state list` lists them")
 	}
-	s, err := a.OpenExisting(c, 1)
+	s, err := o.OpenExisting(c, 1)
 	if err != nil || s == nil {
 		return err
 	}
@@ -160,16 +153,13 @@ func (a *app) stateShow(c *cli.Context) error {
 		if names[i] = r.Address; r.Address != address {
 			continue
 		}
-		if a.AsJSON {
-			a.JSON(r)
+		if o.AsJSON {
+			o.JSON(r)
 		} else {
-			a.Style(a.Out).Row(a.Out, r)
+			o.Style(o.Out).Row(o.Out, r)
 		}
 		return nil
 	}
 	err = fmt.Errorf("%s: state has no entry %q", s.Stage, address)
-	if near, ok := props.Nearest(address, names); ok {
-		return cli.Hint(err, "did you mean "+near+"?")
-	}
-	return cli.Hint(err, "`athanor state list` lists what is")
+	return cli.HintNearest(err, address, names, "`athanor state list` lists what is")
 }

@@ -23,7 +23,7 @@ import (
 	"github.com/athanor-dev/athanor/statestore/seal"
 )
 
-func (a *app) rotateCommand() *cli.Command {
+func rotateCommand(o *session.Opener) *cli.Command {
 	return &cli.Command{
 		Name: "rotate", Usage: "give a stage a new key", ArgsUsage: "[TARGET]",
 		Description: `Adds a key to the ring of the stage, wrapped for everybody who can open the newest one, and seals state, outputs
@@ -44,7 +44,7 @@ secret rotate --list-exposed --stage prod`,
 			Usage: "list the secrets that an older key could open and that have not changed since; rotate nothing",
 		}),
 		Before: untrusted.ReadsWith("list-exposed"),
-		Action: a.secretRotate,
+		Action: func(c *cli.Context) error { return secretRotate(o, c) },
 	}
 }
 
@@ -104,18 +104,18 @@ func secrecyOf(catalog *reconcile.Catalog) func(kind string) state.Secrecy {
 	}
 }
 
-func (a *app) secretRotate(c *cli.Context) error {
-	s, secrets, err := a.openSecrets(c, 0)
+func secretRotate(o *session.Opener, c *cli.Context) error {
+	s, secrets, err := openSecrets(o, c, 0)
 	if err != nil || s == nil {
 		return err
 	}
 	line := rotateLine{secretLine: secretLineOf(s, c, secrets.Path), Number: s.Engine.Key.Number()}
 	if !c.Bool("list-exposed") {
 		line.Run = project.NewRun()
-		a.Interrupts.Lasting()
+		o.Interrupts.Lasting()
 		rotation := rotation(s, c, line.Run)
 		for _, file := range c.StringSlice("copy") {
-			saved, err := a.savedCopy(c.Context, s.Stage, file)
+			saved, err := savedCopy(c.Context, o, s.Stage, file)
 			if err != nil {
 				return err
 			}
@@ -132,18 +132,18 @@ func (a *app) secretRotate(c *cli.Context) error {
 	if line.Exposed, err = rotate.Exposed(c.Context, rotation(s, c, "")); err != nil {
 		return err
 	}
-	if a.AsJSON {
+	if o.AsJSON {
 		line.Exposed = append([]string{}, line.Exposed...)
-		a.JSON(line)
+		o.JSON(line)
 		return nil
 	}
-	a.saidRotated(s.Stage, seal.KeyPath(project.KeySources(c.Context, s.Stage, s.Dir)), line)
+	saidRotated(o, s.Stage, seal.KeyPath(project.KeySources(c.Context, s.Stage, s.Dir)), line)
 	return nil
 }
 
 // savedCopy is an exported document whose sealed parts are to be sealed again.
-func (a *app) savedCopy(ctx context.Context, stage statestore.Stage, file string) (rotate.Copy, error) {
-	data, err := a.readDocument(ctx, file)
+func savedCopy(ctx context.Context, o *session.Opener, stage statestore.Stage, file string) (rotate.Copy, error) {
+	data, err := readDocument(ctx, o, file)
 	if err != nil {
 		return rotate.Copy{}, fmt.Errorf("--copy: %w", err)
 	}
@@ -164,30 +164,30 @@ func (a *app) savedCopy(ctx context.Context, stage statestore.Stage, file string
 	return rotate.Copy{Name: file, Snapshot: doc.SealedState(), Save: save}, nil
 }
 
-func (a *app) saidRotated(stage statestore.Stage, ring string, line rotateLine) {
+func saidRotated(o *session.Opener, stage statestore.Stage, ring string, line rotateLine) {
 	if line.Run != "" {
-		fmt.Fprintf(a.Err, "%s: key %s (number %d) seals %s and %s; check in %s\n", stage, line.Key, line.Number,
-			render.Plural(line.Rows, "entry", "entries"), render.Plural(line.Sealed, "secret", "secrets"), a.Place(ring))
+		fmt.Fprintf(o.Err, "%s: key %s (number %d) seals %s and %s; check in %s\n", stage, line.Key, line.Number,
+			render.Plural(line.Rows, "entry", "entries"), render.Plural(line.Sealed, "secret", "secrets"), o.Place(ring))
 		if line.Copies > 0 {
-			fmt.Fprintf(a.Err, "sealed again: %s\n", render.Plural(line.Copies, "saved copy", "saved copies"))
+			fmt.Fprintf(o.Err, "sealed again: %s\n", render.Plural(line.Copies, "saved copy", "saved copies"))
 		}
 		for _, part := range line.ScrapsIn {
-			fmt.Fprintf(a.Err, "what the old key sealed may still be in %s\n", part)
+			fmt.Fprintf(o.Err, "what the old key sealed may still be in %s\n", part)
 		}
 		if len(line.Kept) > 0 {
-			fmt.Fprintf(a.Err, "generated values derive from %s, which stays in the ring\n", strings.Join(line.Kept, ", "))
+			fmt.Fprintf(o.Err, "generated values derive from %s, which stays in the ring\n", strings.Join(line.Kept, ", "))
 		}
 	}
 	for _, where := range line.Exposed {
-		fmt.Fprintln(a.Out, where)
+		fmt.Fprintln(o.Out, where)
 	}
 	switch {
 	case len(line.Exposed) > 0:
-		a.Style(a.Err).Hints(a.Err, []string{
+		o.Style(o.Err).Hints(o.Err, []string{
 			"an older key could open these: change each at its service, generated ones by raising version",
 		})
 	case line.Run == "":
-		fmt.Fprintln(a.Err, "no secret is known that an older key could open")
+		fmt.Fprintln(o.Err, "no secret is known that an older key could open")
 	}
 }
 
@@ -202,13 +202,13 @@ func hintRotation(err error) error {
 	return err
 }
 
-func (a *app) recipientsCommand() *cli.Command {
+func recipientsCommand(o *session.Opener) *cli.Command {
 	return &cli.Command{
 		Name: "recipients", Usage: "list who can open a stage's key", ArgsUsage: "[TARGET]",
 		Description: `Reads the wrapped key next to the program, or the one in the store when that is newer. Everybody who could open
 an older key still has what it opened.`,
 		UsageText: "secret recipients --stage prod\nsecret recipients --json",
-		Flags:     project.StageFlags(), Before: untrusted.Reads, Action: a.secretRecipients,
+		Flags:     project.StageFlags(), Before: untrusted.Reads, Action: func(c *cli.Context) error { return secretRecipients(o, c) },
 	}
 }
 
@@ -219,8 +219,8 @@ type recipientsLine struct {
 	Recipients []seal.Recipient `json:"recipients"`
 }
 
-func (a *app) secretRecipients(c *cli.Context) error {
-	s, _, err := a.openSecrets(c, 0)
+func secretRecipients(o *session.Opener, c *cli.Context) error {
+	s, _, err := openSecrets(o, c, 0)
 	if err != nil || s == nil {
 		return err
 	}
@@ -239,16 +239,15 @@ func (a *app) secretRecipients(c *cli.Context) error {
 		secretLine: secretLineOf(s, c, seal.KeyPath(place)), Number: key.Number(), Recipients: append([]seal.Recipient{}, who...),
 	}
 	line.From, line.Alone = key.Origin().Text, key.Origin().Alone
-	if a.AsJSON {
-		a.JSON(line)
+	if o.WroteJSON(line) {
 		return nil
 	}
 	for _, r := range who {
-		fmt.Fprintf(a.Out, "%s\n", strings.TrimSpace(fmt.Sprintf("%-10s  %s", r.By, r.To)))
+		fmt.Fprintf(o.Out, "%s\n", strings.TrimSpace(fmt.Sprintf("%-10s  %s", r.By, r.To)))
 	}
 	if len(who) == 0 {
-		fmt.Fprintf(a.Err, "%s: the key has no recipient; it comes from %s\n", s.Stage, line.From)
+		fmt.Fprintf(o.Err, "%s: the key has no recipient; it comes from %s\n", s.Stage, line.From)
 	}
-	fmt.Fprintf(a.Err, "key %s (number %d), opened here from %s\n", line.Key, line.Number, line.From)
+	fmt.Fprintf(o.Err, "key %s (number %d), opened here from %s\n", line.Key, line.Number, line.From)
 	return nil
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/athanor-dev/athanor/engine"
 )
 
-func (a *app) stateCommand() *cli.Command {
+func stateCommand(o *session.Opener) *cli.Command {
 	return &cli.Command{
 		Name: "state", Usage: "read state and repair it",
 		Description: `State is a cache of what was deployed. Reading it needs no lease. A command that changes it is a run of its own:
@@ -21,21 +21,21 @@ it takes the lease, shows what it will do and asks. It exits 3 while another run
 				Name: "list", Usage: "list the resources in state", ArgsUsage: "[TARGET]",
 				Description: "One line for each object: address, kind, identity, and its state where that is not \"live\". With --json one\nobject per line, as `state show --json` prints it.",
 				UsageText:   "state list\nstate list --stack shop --stage prod",
-				Flags:       project.StageFlags(cli.StackFlag("read")), Before: untrusted.Reads, Action: a.stateList,
+				Flags:       project.StageFlags(cli.StackFlag("read")), Before: untrusted.Reads, Action: func(c *cli.Context) error { return stateList(o, c) },
 			},
 			{
 				Name: "show", Usage: "show the state of one resource", ArgsUsage: "ADDRESS [TARGET]",
 				Description: "Its generations with their attributes, the props as last applied, and the resources it needs. Secrets are masked.",
 				UsageText:   "state show queue\nstate show password --reveal --json",
-				Flags:       project.StageFlags(cli.RevealFlag(), cli.StackFlag("read")), Before: untrusted.Reads, Action: a.stateShow,
+				Flags:       project.StageFlags(cli.RevealFlag(), cli.StackFlag("read")), Before: untrusted.Reads, Action: func(c *cli.Context) error { return stateShow(o, c) },
 			},
-			a.stateMoveCommand(), a.stateRemoveCommand(), a.stateExportCommand(), a.stateImportCommand(), a.stateHistoryCommand(), a.stateRestoreCommand(),
-			a.stateMigrateCommand(), a.stateCheckCommand(),
+			stateMoveCommand(o), stateRemoveCommand(o), stateExportCommand(o), stateImportCommand(o), stateHistoryCommand(o), stateRestoreCommand(o),
+			stateMigrateCommand(o), stateCheckCommand(o),
 		},
 	}
 }
 
-func (a *app) stateMoveCommand() *cli.Command {
+func stateMoveCommand(o *session.Opener) *cli.Command {
 	return &cli.Command{
 		Name: "mv", Usage: "move resources in state to other addresses or stages", ArgsUsage: "OLD NEW [OLD NEW]... [TARGET]",
 		Description: `Renames resources in one stage; renamedFrom in the program does the same in every stage. The object gets an owner
@@ -59,11 +59,11 @@ state mv net/ core/                 a whole scope
 state mv blue green green blue      two change places
 state mv motd site:motd             to the same stage of stack site
 state mv a site/prod:a b site/prod:b --new-stage`,
-		Flags: project.StageFlags(cli.ApplyFlags(cli.StackFlag("read"), session.NewStageFlag())...), Action: a.stateMove,
+		Flags: project.StageFlags(cli.ApplyFlags(cli.StackFlag("read"), session.NewStageFlag())...), Action: func(c *cli.Context) error { return stateMove(o, c) },
 	}
 }
 
-func (a *app) stateRemoveCommand() *cli.Command {
+func stateRemoveCommand(o *session.Opener) *cli.Command {
 	return &cli.Command{
 		Name: "rm", Usage: "remove resources from state; the cloud is not touched", ArgsUsage: "ADDRESS...",
 		Description: `Removes these addresses, or globs as with --target, from state and prints the identities of their objects. It
@@ -75,16 +75,16 @@ Exit codes: 0 removed; 1 refused; 3 another run holds the stage; 5 not approved.
 		UsageText: `state rm queue
 state rm 'net/**' --stack shop --stage prod
 state rm broken                     also one that cannot be read`,
-		Flags: project.StageFlags(cli.ApplyFlags(cli.StackFlag("read"))...), Action: a.stateRemove,
+		Flags: project.StageFlags(cli.ApplyFlags(cli.StackFlag("read"))...), Action: func(c *cli.Context) error { return stateRemove(o, c) },
 	}
 }
 
-func (a *app) stateMove(c *cli.Context) error {
+func stateMove(o *session.Opener, c *cli.Context) error {
 	names := c.NArg() / 2 * 2
 	if names == 0 {
 		return cli.Hint(errors.New("state mv: from which address to which?"), "athanor state mv OLD NEW, or OLD STACK[/STAGE]:NEW; `athanor state list` lists addresses")
 	}
-	s, err := a.OpenState(c, names, "Move these in")
+	s, err := o.OpenState(c, names, "Move these in")
 	if err != nil || s == nil {
 		return err
 	}
@@ -97,32 +97,32 @@ func (a *app) stateMove(c *cli.Context) error {
 		return err
 	}
 	if to != s.Stage {
-		return a.halfMoved(relocate(s, c, to, renames), "the same command finishes it")
+		return halfMoved(o, relocate(s, c, to, renames), "the same command finishes it")
 	}
 	p, err := s.Engine.PlanMove(c.Context, s.Stage, s.Graph.Dir, renames)
-	return a.halfMoved(s.Proceed(c, p, err), "the same command finishes it, and so does the next deploy")
+	return halfMoved(o, s.Proceed(c, p, err), "the same command finishes it, and so does the next deploy")
 }
 
 // halfMoved tells a move that was cut from one that was not begun, and says what finishes it.
-func (a *app) halfMoved(err error, next string) error {
+func halfMoved(o *session.Opener, err error, next string) error {
 	if _, half := errors.AsType[*engine.HalfMovedError](err); !half {
 		return err
 	}
-	a.Report(cli.Hint(err, next))
+	o.Report(cli.Hint(err, next))
 	return cli.Exit(cli.ExitInterrupted)
 }
 
-func (a *app) stateRemove(c *cli.Context) error {
+func stateRemove(o *session.Opener, c *cli.Context) error {
 	if c.NArg() == 0 {
 		return cli.Hint(errors.New("state rm: which addresses?"), "`athanor state list` lists them")
 	}
-	s, err := a.OpenState(c, c.NArg(), "Remove these from the state of, and delete nothing in")
+	s, err := o.OpenState(c, c.NArg(), "Remove these from the state of, and delete nothing in")
 	if err != nil || s == nil {
 		return err
 	}
 	p, err := s.Engine.PlanRemove(c.Context, s.Stage, c.Args().Slice())
-	if err = s.Proceed(c, p, err); err == nil && !a.AsJSON {
-		fmt.Fprintln(a.Err, "Removed from state. The cloud objects were not deleted.")
+	if err = s.Proceed(c, p, err); err == nil && !o.AsJSON {
+		fmt.Fprintln(o.Err, "Removed from state. The cloud objects were not deleted.")
 	}
 	return err
 }

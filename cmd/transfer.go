@@ -18,7 +18,7 @@ import (
 	"github.com/athanor-dev/athanor/engine"
 )
 
-func (a *app) stateExportCommand() *cli.Command {
+func stateExportCommand(o *session.Opener) *cli.Command {
 	return &cli.Command{
 		Name: "export", Usage: "write the whole state as one document", ArgsUsage: "[TARGET]",
 		Description: `One consistent version of the state as JSON, for a backup and for ` + "`state import`" + `. What is sealed stays
@@ -27,11 +27,11 @@ clear, and can be imported under another key. Rows that cannot be read are in it
 		UsageText: `state export --out prod.json --stage prod
 state export | jq -r '.rows[].address'
 state export --reveal --out open.json      secrets in clear`,
-		Flags: project.StageFlags(cli.RevealFlag(), cli.StackFlag("read"), cli.OutFlag("write to `FILE`, readable by its owner only")), Before: untrusted.Reads, Action: a.stateExport,
+		Flags: project.StageFlags(cli.RevealFlag(), cli.StackFlag("read"), cli.OutFlag("write to `FILE`, readable by its owner only")), Before: untrusted.Reads, Action: func(c *cli.Context) error { return stateExport(o, c) },
 	}
 }
 
-func (a *app) stateImportCommand() *cli.Command {
+func stateImportCommand(o *session.Opener) *cli.Command {
 	return &cli.Command{
 		Name: "import", Usage: "replace state by an exported one", ArgsUsage: "FILE [TARGET]",
 		Description: `Reads a document that ` + "`state export`" + ` wrote, or - for standard input, verifies all of it, and replaces the
@@ -47,12 +47,12 @@ Exit codes: 0 imported, or nothing to do; 1 refused; 3 another run holds the sta
 		UsageText: `state import prod.json
 state import prod.json --store bolt:/shared/state.db
 state import prod.json --serial 17            replace what is there at serial 17`,
-		Flags: project.StageFlags(cli.ApplyFlags(cli.StackFlag("import"), &cli.GenericFlag{Name: "serial", Value: new(cli.Count), Usage: "replace state at serial `N`, whatever the document's serial is"})...), Action: a.stateImport,
+		Flags: project.StageFlags(cli.ApplyFlags(cli.StackFlag("import"), &cli.GenericFlag{Name: "serial", Value: new(cli.Count), Usage: "replace state at serial `N`, whatever the document's serial is"})...), Action: func(c *cli.Context) error { return stateImport(o, c) },
 	}
 }
 
-func (a *app) stateExport(c *cli.Context) error {
-	s, err := a.OpenExisting(c, 0)
+func stateExport(o *session.Opener, c *cli.Context) error {
+	s, err := o.OpenExisting(c, 0)
 	if err != nil || s == nil {
 		return err
 	}
@@ -67,22 +67,22 @@ func (a *app) stateExport(c *cli.Context) error {
 	data = append(data, '\n')
 	file := c.String("out")
 	if file == "" {
-		_, err := a.Out.Write(render.SafeJSON(data))
+		_, err := o.Out.Write(render.SafeJSON(data))
 		return err
 	}
 	if err := files.WritePrivate(file, data); err != nil {
 		return err
 	}
-	fmt.Fprintf(a.Err, "saved: %d rows of %s at serial %d\n", len(doc.Rows), s.Stage, doc.From.Serial)
+	fmt.Fprintf(o.Err, "saved: %d rows of %s at serial %d\n", len(doc.Rows), s.Stage, doc.From.Serial)
 	return nil
 }
 
-func (a *app) stateImport(c *cli.Context) error {
+func stateImport(o *session.Opener, c *cli.Context) error {
 	file := c.Args().First()
 	if file == "" {
 		return cli.Hint(errors.New("state import: which file?"), "athanor state import FILE, or - for standard input")
 	}
-	data, err := a.readDocument(c.Context, file)
+	data, err := readDocument(c.Context, o, file)
 	if err != nil {
 		return err
 	}
@@ -90,7 +90,7 @@ func (a *app) stateImport(c *cli.Context) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", file, err)
 	}
-	s, err := a.openImport(c, doc)
+	s, err := openImport(o, c, doc)
 	if err != nil {
 		return err
 	}
@@ -102,17 +102,17 @@ func (a *app) stateImport(c *cli.Context) error {
 	return s.Proceed(c, p, err)
 }
 
-func (a *app) readDocument(ctx context.Context, file string) ([]byte, error) {
+func readDocument(ctx context.Context, o *session.Opener, file string) ([]byte, error) {
 	return files.Interruptible(ctx, func() ([]byte, error) {
 		if file == "-" {
-			return io.ReadAll(a.In)
+			return io.ReadAll(o.In)
 		}
 		return os.ReadFile(file)
 	})
 }
 
 // openImport opens the stage that a document is of. The document says what a program would: its stack and its stage.
-func (a *app) openImport(c *cli.Context, doc *engine.Export) (*session.Session, error) {
+func openImport(o *session.Opener, c *cli.Context, doc *engine.Export) (*session.Session, error) {
 	for name, value := range map[string]string{"stack": doc.Stack, "stage": doc.Stage} {
 		if c.IsSet(name) {
 			continue
@@ -121,11 +121,11 @@ func (a *app) openImport(c *cli.Context, doc *engine.Export) (*session.Session, 
 			return nil, err
 		}
 	}
-	s, src, err := a.Begin(c, 1)
+	s, src, err := o.Begin(c, 1)
 	if err != nil {
 		return nil, err
 	}
-	if err := a.Permit(c.Context, grants.Document{}); err != nil {
+	if err := o.Permit(c.Context, grants.Document{}); err != nil {
 		return nil, err
 	}
 	if s.Project, err = project.Open(src.Dir, s.Store); err != nil {
@@ -134,10 +134,10 @@ func (a *app) openImport(c *cli.Context, doc *engine.Export) (*session.Session, 
 	if doc.Sealed() && s.Stage.Stack == doc.Stack && s.Stage.Name == doc.Stage {
 		s.Project.KeyID = doc.Key
 	}
-	if s.Engine, err = s.Project.Engine(c.Context, s.Stage, src.Dir, a.Catalog, c.Bool("accept-older-state")); err != nil {
+	if s.Engine, err = s.Project.Engine(c.Context, s.Stage, src.Dir, o.Catalog, c.Bool("accept-older-state")); err != nil {
 		return nil, err
 	}
-	a.Redacted = s.Engine.Redacted
+	o.Redacted = s.Engine.Redacted
 	s.Command, s.Question = "state", "Replace the state of"
 	return s, nil
 }

@@ -21,7 +21,7 @@ func ttlFlag() cli.Flag {
 	return &cli.GenericFlag{Name: "ttl", Value: new(cli.Duration), Usage: "allow stage reap to delete the stage when no deploy with --ttl has been made for `DURATION`, such as 3d; 0: never"}
 }
 
-func (a *app) stageReapCommand() *cli.Command {
+func stageReapCommand(o *session.Opener) *cli.Command {
 	return &cli.Command{
 		Name: "reap", Usage: "delete the stages whose --ttl is over", ArgsUsage: "[DIRECTORY]",
 		Description: `Deletes the stages of the state store that a deploy with --ttl created, and that no such deploy has renewed in time:
@@ -35,7 +35,7 @@ stage reap --yes --allow-delete '**'`,
 		Flags: project.StageFlags(cli.DeleteFlags(cli.YesFlag(),
 			cli.DryRunFlag("only list the stages that are over"),
 			&cli.StringFlag{Name: "stack", Usage: "delete stages of stack `NAME` only"})...),
-		Action: a.stageReap,
+		Action: func(c *cli.Context) error { return stageReap(o, c) },
 	}
 }
 
@@ -50,8 +50,8 @@ type reaped struct {
 	Error  string `json:"error,omitempty"`
 }
 
-func (a *app) stageReap(c *cli.Context) error {
-	p, err := a.OpenStore(c)
+func stageReap(o *session.Opener, c *cli.Context) error {
+	p, err := o.OpenStore(c)
 	if err != nil {
 		return err
 	}
@@ -65,10 +65,10 @@ func (a *app) stageReap(c *cli.Context) error {
 		if name := c.String("stack"); name != "" && stage.Stack != name {
 			continue
 		}
-		s, err := a.overdue(c, p, stage)
+		s, err := overdue(o, c, p, stage)
 		if err != nil {
 			failed = true
-			a.Report(fmt.Errorf("%s: %w", stage, err))
+			o.Report(fmt.Errorf("%s: %w", stage, err))
 		} else if s != nil {
 			over = append(over, s)
 		}
@@ -77,30 +77,30 @@ func (a *app) stageReap(c *cli.Context) error {
 	case len(over) == 0 && failed:
 		return cli.Exit(cli.ExitError)
 	case len(over) == 0:
-		if !a.AsJSON {
-			fmt.Fprintln(a.Err, "no stage is over")
+		if !o.AsJSON {
+			fmt.Fprintln(o.Err, "no stage is over")
 		}
 		return nil
 	case c.Bool("dry-run"):
 		for _, s := range over {
-			a.reaped(s, "over", nil)
+			sayReaped(o, s, "over", nil)
 		}
 		return cli.Exit(cli.ExitPending)
 	}
-	if err := a.approveReap(c, over); err != nil {
+	if err := approveReap(o, c, over); err != nil {
 		return err
 	}
 	for _, s := range over {
 		switch err := reapStage(s, c); {
 		case errors.Is(err, errRenewed):
-			a.reaped(s, "renewed", nil)
+			sayReaped(o, s, "renewed", nil)
 		case err != nil && c.Context.Err() != nil:
 			return err
 		case err != nil:
 			failed = true
-			a.reaped(s, "remains", err)
+			sayReaped(o, s, "remains", err)
 		default:
-			a.reaped(s, "deleted", nil)
+			sayReaped(o, s, "deleted", nil)
 		}
 	}
 	if failed {
@@ -110,34 +110,33 @@ func (a *app) stageReap(c *cli.Context) error {
 }
 
 // approveReap asks whether the stages that are over are deleted.
-func (a *app) approveReap(c *cli.Context, over []*session.Session) error {
+func approveReap(o *session.Opener, c *cli.Context, over []*session.Session) error {
 	if c.Bool("yes") {
 		return nil
 	}
 	for _, s := range over {
-		fmt.Fprintf(a.Err, "%s is over since %s\n", s.Stage, s.Expires.UTC().Format(time.DateTime))
+		fmt.Fprintf(o.Err, "%s is over since %s\n", s.Stage, s.Expires.UTC().Format(time.DateTime))
 	}
-	return a.Ask(c.Context, fmt.Sprintf("Delete %s?", render.Plural(len(over), "stage", "stages")))
+	return o.Ask(c.Context, fmt.Sprintf("Delete %s?", render.Plural(len(over), "stage", "stages")))
 }
 
-// reaped prints what became of a stage.
-func (a *app) reaped(s *session.Session, result string, err error) {
+// sayReaped prints what became of a stage.
+func sayReaped(o *session.Opener, s *session.Session, result string, err error) {
 	line := reaped{Type: "reap", Stack: s.Stage.Stack, Stage: s.Stage.Name, Expires: s.Expires.UTC(), Result: result}
 	if _, shown := errors.AsType[cli.ExitCode](err); err != nil && !shown {
-		line.Error = a.Masked(err)
+		line.Error = o.Masked(err)
 	}
-	if a.AsJSON {
-		a.JSON(line)
+	if o.WroteJSON(line) {
 		return
 	}
 	if line.Error != "" {
-		a.Report(err)
+		o.Report(err)
 	}
-	fmt.Fprintf(a.Out, "%s  %s\n", s.Stage, result)
+	fmt.Fprintf(o.Out, "%s  %s\n", s.Stage, result)
 }
 
 // overdue opens a stage that has objects and is over by the clock of this machine; nil for any other.
-func (a *app) overdue(c *cli.Context, p *project.Project, stage statestore.Stage) (*session.Session, error) {
+func overdue(o *session.Opener, c *cli.Context, p *project.Project, stage statestore.Stage) (*session.Session, error) {
 	snap, err := p.Store.Load(c.Context, stage)
 	if err != nil {
 		return nil, err
@@ -146,11 +145,11 @@ func (a *app) overdue(c *cli.Context, p *project.Project, stage statestore.Stage
 		return nil, nil //nolint:nilnil // it is not for reaping, which is no error
 	}
 	s := &session.Session{
-		Opener: a.Opener, Stage: stage, Store: project.AbsoluteStore(c.String("store")), Began: time.Now(), Command: "reap", Options: cli.PlanOptions(c),
+		Opener: o, Stage: stage, Store: project.AbsoluteStore(c.String("store")), Began: time.Now(), Command: "reap", Options: cli.PlanOptions(c),
 	}
 	dir := files.Folder(c.Args().First())
-	if a.Program != nil && c.NArg() == 0 {
-		dir = a.Program.Dir
+	if o.Program != nil && c.NArg() == 0 {
+		dir = o.Program.Dir
 	}
 	if err := s.Open(c, dir); err != nil {
 		return nil, err

@@ -26,22 +26,19 @@ import (
 
 // planUntrusted plans a stranger's stack: no secret is read, no program is built or run, and what could not be observed
 // is said. Without a state store, its key or credentials it plans from the program alone.
-func (a *app) planUntrusted(c *cli.Context) error {
-	s, src, err := a.Begin(c, 0)
+func planUntrusted(o *session.Opener, c *cli.Context) error {
+	s, src, err := o.Begin(c, 0)
 	if err != nil {
 		return err
 	}
-	if a.Granted != nil {
-		a.Granted.Asks = false
+	if o.Granted != nil {
+		o.Granted.Asks = false
 	}
-	if err := s.FillConfig(c.Context, src); err != nil {
-		return err
-	}
-	g, err := a.Load(c.Context, src, s.Stage.Name, s.Config)
+	g, err := s.Evaluate(c.Context, src)
 	if err != nil {
 		return err
 	}
-	c.Context = a.Granted.Within(c.Context)
+	c.Context = o.Granted.Within(c.Context)
 	s.Stage.Stack = g.Stack
 	unobserved := grants.Unobserved(g, grants.Runs)
 	s.Graph = grants.Without(g, unobserved)
@@ -50,10 +47,10 @@ func (a *app) planUntrusted(c *cli.Context) error {
 		return err
 	}
 	if missing == "" {
-		missing = a.unreached(c.Context, s.Graph)
+		missing = unreached(c.Context, o, s.Graph)
 	}
 	if missing != "" {
-		return a.showProgram(c, g, missing)
+		return showProgram(o, c, g, missing)
 	}
 	// What is not observed stays as state has it.
 	snap, err := s.Project.Store.Load(c.Context, s.Stage)
@@ -103,31 +100,39 @@ func openUntrusted(s *session.Session, c *cli.Context, dir string) (missing stri
 }
 
 // unreached says which provider of a graph cannot be asked, "" when all can.
-func (a *app) unreached(ctx context.Context, g *engine.Graph) string {
-	asked := map[string]bool{}
-	check := func(kind string, settings map[string]any) string {
-		p, ok := a.Catalog.ProviderOf(kind)
-		name := p.Name + string(tree.Canonical(map[string]any(settings)))
-		if !ok || asked[name] || p.Open == nil {
-			return ""
-		}
-		asked[name] = true
-		if _, err := reach(ctx, p, settings); err != nil {
-			return p.Name + " cannot be asked: " + err.Error()
-		}
-		return ""
-	}
-	for i := range g.Resources {
-		if why := check(g.Resources[i].Kind, g.Resources[i].Settings); why != "" {
-			return why
-		}
-	}
-	for i := range g.Reads {
-		if why := check(g.Reads[i].Kind, g.Reads[i].Settings); why != "" {
-			return why
+func unreached(ctx context.Context, o *session.Opener, g *engine.Graph) string {
+	for _, used := range providersOf(o.Catalog, g) {
+		if _, err := reach(ctx, used.provider, used.settings); err != nil {
+			return used.provider.Name + " cannot be asked: " + err.Error()
 		}
 	}
 	return ""
+}
+
+// usedProvider is a provider with settings that a graph has for it.
+type usedProvider struct {
+	provider reconcile.Provider
+	settings map[string]any
+}
+
+// providersOf are the providers of a graph that lead to an account, once with each settings.
+func providersOf(catalog *reconcile.Catalog, g *engine.Graph) []usedProvider {
+	var all []usedProvider
+	known := map[string]bool{}
+	add := func(kind string, settings map[string]any) {
+		p, ok := catalog.ProviderOf(kind)
+		if name := p.Name + string(tree.Canonical(settings)); ok && p.Open != nil && !known[name] {
+			known[name] = true
+			all = append(all, usedProvider{p, settings})
+		}
+	}
+	for i := range g.Resources {
+		add(g.Resources[i].Kind, g.Resources[i].Settings)
+	}
+	for i := range g.Reads {
+		add(g.Reads[i].Kind, g.Reads[i].Settings)
+	}
+	return all
 }
 
 // reach asks a provider which account and region its credentials lead to.
@@ -150,7 +155,7 @@ func reach(ctx context.Context, p reconcile.Provider, settings map[string]any) (
 }
 
 // showProgram shows what a program declares where nothing can be observed: no action is claimed.
-func (a *app) showProgram(c *cli.Context, g *engine.Graph, missing string) error {
+func showProgram(o *session.Opener, c *cli.Context, g *engine.Graph, missing string) error {
 	digest, err := g.Digest()
 	if err != nil {
 		return err
@@ -168,13 +173,12 @@ func (a *app) showProgram(c *cli.Context, g *engine.Graph, missing string) error
 		add(g.Reads[i].Address, g.Reads[i].Kind)
 	}
 	slices.SortFunc(doc.Actions, func(a, b render.NotObserved) int { return strings.Compare(a.Address, b.Address) })
-	if a.AsJSON {
-		a.JSON(doc)
+	if o.WroteJSON(doc) {
 		return nil
 	}
 	if c.Bool("markdown") {
-		return render.Markdown{}.Program(a.Out, doc)
+		return render.Markdown{}.Program(o.Out, doc)
 	}
-	a.Style(a.Out).Program(a.Out, doc)
+	o.Style(o.Out).Program(o.Out, doc)
 	return nil
 }

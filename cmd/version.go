@@ -9,10 +9,11 @@ import (
 	"github.com/athanor-dev/athanor/cmd/internal/files"
 	"github.com/athanor-dev/athanor/cmd/internal/gomodule"
 	"github.com/athanor-dev/athanor/cmd/internal/release"
+	"github.com/athanor-dev/athanor/cmd/internal/session"
 	"github.com/athanor-dev/athanor/cmd/internal/untrusted"
 )
 
-func (a *app) versionCommand() *cli.Command {
+func versionCommand(o *session.Opener) *cli.Command {
 	return &cli.Command{
 		Name: "version", Usage: "print the version, the commit and its date", ArgsUsage: "[DIRECTORY]",
 		Description: `With --check also the newest release, and the athanor that the Go program in DIRECTORY is built with: its version, and the
@@ -26,13 +27,13 @@ A release on a terminal asks for that file once a day and says when there is a n
 			&cli.BoolFlag{Name: "check", Usage: "look for a newer release, and compare with what the Go program in DIRECTORY is built with"}, cli.JSONFlag(),
 		},
 		Before: untrusted.Reads,
-		Action: a.printVersion,
+		Action: func(c *cli.Context) error { return printVersion(o, c) },
 	}
 }
 
-func (a *app) printVersion(c *cli.Context) error {
-	commit, date := a.Release.Built()
-	line := versionLine{Version: a.Release.Text(), Commit: commit, Date: date, Kinds: len(a.Catalog.Types())}
+func printVersion(o *session.Opener, c *cli.Context) error {
+	commit, date := o.Release.Built()
+	line := versionLine{Version: o.Release.Text(), Commit: commit, Date: date, Kinds: len(o.Catalog.Types())}
 	if c.NArg() > 1 || c.NArg() > 0 && !c.Bool("check") {
 		return cli.Hint(fmt.Errorf("unexpected argument %q", c.Args().Get(c.NArg()-1)), "athanor version --check DIRECTORY")
 	}
@@ -43,17 +44,16 @@ func (a *app) printVersion(c *cli.Context) error {
 		}
 		if os.Getenv(release.QuietVariable) == "" && !untrusted.Is(c) {
 			if line.Newest, err = release.Newest(c.Context); err != nil {
-				a.Warn("the newest release is not known: %v", err)
+				o.Warn("the newest release is not known: %v", err)
 			}
 		}
 	}
-	if a.AsJSON {
-		a.JSON(line)
+	if o.WroteJSON(line) {
 		return nil
 	}
-	fmt.Fprintf(a.Out, "athanor %s\n", line.Version)
+	fmt.Fprintf(o.Out, "athanor %s\n", line.Version)
 	if commit != "" {
-		fmt.Fprintf(a.Out, "commit %s, %s\n", commit, cmp.Or(date, "no date"))
+		fmt.Fprintf(o.Out, "commit %s, %s\n", commit, cmp.Or(date, "no date"))
 	}
 	if !c.Bool("check") {
 		return nil
@@ -61,11 +61,11 @@ func (a *app) printVersion(c *cli.Context) error {
 	switch {
 	case line.Newest == "":
 	case release.IsNewer(line.Newest, release.Of(line.Version)):
-		fmt.Fprintf(a.Out, "newest release: %s, %s\n", line.Newest, release.Address())
+		fmt.Fprintf(o.Out, "newest release: %s, %s\n", line.Newest, release.Address())
 	default:
-		fmt.Fprintf(a.Out, "newest release: %s\n", line.Newest)
+		fmt.Fprintf(o.Out, "newest release: %s\n", line.Newest)
 	}
-	fmt.Fprintln(a.Out, line.Module)
+	fmt.Fprintln(o.Out, line.Module)
 	return nil
 }
 

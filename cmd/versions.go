@@ -7,6 +7,8 @@ import (
 
 	"github.com/athanor-dev/athanor/cmd/cli"
 	"github.com/athanor-dev/athanor/cmd/internal/project"
+	"github.com/athanor-dev/athanor/cmd/internal/session"
+	"github.com/athanor-dev/athanor/cmd/internal/terminal"
 	"github.com/athanor-dev/athanor/cmd/internal/untrusted"
 	"github.com/athanor-dev/athanor/cmd/render"
 	"github.com/athanor-dev/athanor/engine"
@@ -14,7 +16,7 @@ import (
 	"github.com/athanor-dev/athanor/statestore/keeper"
 )
 
-func (a *app) stateHistoryCommand() *cli.Command {
+func stateHistoryCommand(o *session.Opener) *cli.Command {
 	return &cli.Command{
 		Name: "history", Usage: "list the versions of state that can be restored", ArgsUsage: "[TARGET]",
 		Description: fmt.Sprintf(`Newest first, and the first one is the state as it is. A version is the state as a run left it. The %d before the newest are kept,
@@ -22,11 +24,11 @@ or fewer of a stage whose runs change much; `+"`secret rotate`"+` gives them up,
 		UsageText: `state history --stage prod
 state restore --serial 17 --stage prod        make one the newest`,
 		Flags:  project.StageFlags(cli.StackFlag("read")),
-		Before: untrusted.Reads, Action: a.stateHistory,
+		Before: untrusted.Reads, Action: func(c *cli.Context) error { return stateHistory(o, c) },
 	}
 }
 
-func (a *app) stateRestoreCommand() *cli.Command {
+func stateRestoreCommand(o *session.Opener) *cli.Command {
 	return &cli.Command{
 		Name: "restore", Usage: "make an earlier version of state the newest", ArgsUsage: "[TARGET]",
 		Description: `Replaces state by the version with serial N, in one commit, or not at all. ` + "`state history`" + ` lists the versions. No object in the
@@ -36,12 +38,12 @@ Exit codes: 0 restored, or nothing to do; 1 refused; 3 another run holds the sta
 		UsageText: `state restore --serial 17
 state restore --serial 17 --stage prod --yes`,
 		Flags:  project.StageFlags(cli.ApplyFlags(cli.StackFlag("restore"), &cli.GenericFlag{Name: "serial", Value: new(cli.Count), Usage: "restore the version with serial `N`; required"})...),
-		Action: a.stateRestore,
+		Action: func(c *cli.Context) error { return stateRestore(o, c) },
 	}
 }
 
-func (a *app) stateHistory(c *cli.Context) error {
-	s, err := a.OpenRuns(c, 0)
+func stateHistory(o *session.Opener, c *cli.Context) error {
+	s, err := o.OpenRuns(c, 0)
 	if err != nil || s == nil {
 		return err
 	}
@@ -53,8 +55,8 @@ func (a *app) stateHistory(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	if len(versions) == 0 && !a.AsJSON {
-		fmt.Fprintf(a.Err, "%s: there is no state\nnext:  %s\n", s.Stage, firstDeploy(c))
+	if len(versions) == 0 && !o.AsJSON {
+		fmt.Fprintf(o.Err, "%s: there is no state\nnext:  %s\n", s.Stage, firstDeploy(c))
 	}
 	lines := make([]render.Version, len(versions))
 	for i, v := range versions {
@@ -64,21 +66,17 @@ func (a *app) stateHistory(c *cli.Context) error {
 			User: user, Identity: identity, Written: v.Written,
 		}
 	}
-	if !a.AsJSON {
-		a.Style(a.Out).Versions(a.Out, lines)
-		return nil
-	}
-	for _, l := range lines {
-		a.JSON(l)
+	if !terminal.JSONLines(o.Terminal, lines) {
+		o.Style(o.Out).Versions(o.Out, lines)
 	}
 	return nil
 }
 
-func (a *app) stateRestore(c *cli.Context) error {
+func stateRestore(o *session.Opener, c *cli.Context) error {
 	if !c.IsSet("serial") {
 		return cli.Hint(errors.New("state restore: which version?"), "--serial N; `athanor state history` lists them")
 	}
-	s, err := a.OpenState(c, 0, "Replace the state by an earlier version in")
+	s, err := o.OpenState(c, 0, "Replace the state by an earlier version in")
 	if err != nil || s == nil {
 		return err
 	}

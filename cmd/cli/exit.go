@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/athanor-dev/athanor/reconcile"
+	"github.com/athanor-dev/athanor/reconcile/props"
 )
 
 // Exit codes. They are part of the command's contract.
@@ -32,3 +33,11 @@ func Exit(code int) error { return ExitCode(code) }
 
 // Hint adds to an error what its user can do: an instruction, with the command where there is one.
 func Hint(err error, text string) error { return reconcile.WithHint(err, "%s", text) }
+
+// HintNearest says which name may have been meant by one that there is not, or else another instruction.
+func HintNearest(err error, name string, names []string, otherwise string) error {
+	if near, ok := props.Nearest(name, names); ok {
+		otherwise = "did you mean " + near + "?"
+	}
+	return Hint(err, otherwise)
+}

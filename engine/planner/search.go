@@ -48,7 +48,7 @@ func (w *Draft) recall(ctx context.Context, program *Graph) error {
 	s.users(program)
 	maps.Copy(w.Records, s.found)
 	s.rest(ctx)
-	w.Missed, w.lost = s.missed(), w.fresh && len(s.found) > 0
+	w.Missed, w.lost = s.missed(), w.fresh && len(w.Records) > 0
 	return nil
 }
 

@@ -91,8 +91,7 @@ func logIn(t *terminal.Terminal, c *cli.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	if t.AsJSON {
-		t.JSON(loginLine{"login", origin, about.Account, about.Grants, about.Expires, kept})
+	if t.WroteJSON(loginLine{"login", origin, about.Account, about.Grants, about.Expires, kept}) {
 		return nil
 	}
 	fmt.Fprintf(t.Out, "%s: you are %s: %s; the token expires %s\n", origin, about.Account, grantsText(about.Grants), about.Expires)
@@ -126,8 +125,7 @@ func logOut(t *terminal.Terminal, c *cli.Context) error {
 	if err := login.Forget(origin); err != nil {
 		return fmt.Errorf("%s: %w", origin, err)
 	}
-	if t.AsJSON {
-		t.JSON(loginLine{Type: "logout", URL: origin})
+	if t.WroteJSON(loginLine{Type: "logout", URL: origin}) {
 		return nil
 	}
 	fmt.Fprintf(t.Out, "%s: the token was removed from this machine\n", origin)

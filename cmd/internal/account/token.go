@@ -69,7 +69,7 @@ type tokenRoom interface {
 }
 
 // tokensOf opens where the tokens are.
-func tokensOf(t *terminal.Terminal, c *cli.Context) (tokenRoom, *project.Project, error) {
+func tokensOf(c *cli.Context) (tokenRoom, *project.Project, error) {
 	p, err := project.Open(".", c.String("store"))
 	if err != nil {
 		return nil, nil, err
@@ -97,7 +97,7 @@ func tokenCreate(t *terminal.Terminal, c *cli.Context) (err error) {
 	for _, on := range patterns {
 		grants = append(grants, wire.Grant{Role: c.String("role"), On: on})
 	}
-	tokens, p, err := tokensOf(t, c)
+	tokens, p, err := tokensOf(c)
 	if err != nil {
 		return err
 	}
@@ -106,8 +106,7 @@ func tokenCreate(t *terminal.Terminal, c *cli.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	if t.AsJSON {
-		t.JSON(token)
+	if t.WroteJSON(token) {
 		return nil
 	}
 	fmt.Fprintln(t.Out, token.Secret)
@@ -117,7 +116,7 @@ func tokenCreate(t *terminal.Terminal, c *cli.Context) (err error) {
 }
 
 func tokenList(t *terminal.Terminal, c *cli.Context) (err error) {
-	tokens, p, err := tokensOf(t, c)
+	tokens, p, err := tokensOf(c)
 	if err != nil {
 		return err
 	}
@@ -127,8 +126,7 @@ func tokenList(t *terminal.Terminal, c *cli.Context) (err error) {
 		return err
 	}
 	for _, token := range all {
-		if t.AsJSON {
-			t.JSON(token)
+		if t.WroteJSON(token) {
 			continue
 		}
 		state := "until " + token.Expires.Format(time.DateOnly)
@@ -151,7 +149,7 @@ func tokenRevoke(t *terminal.Terminal, c *cli.Context) (err error) {
 	if id == "" {
 		return cli.Hint(errors.New("token revoke: which one?"), "`athanor token list` lists them")
 	}
-	tokens, p, err := tokensOf(t, c)
+	tokens, p, err := tokensOf(c)
 	if err != nil {
 		return err
 	}
@@ -162,8 +160,7 @@ func tokenRevoke(t *terminal.Terminal, c *cli.Context) (err error) {
 		}
 		return err
 	}
-	if t.AsJSON {
-		t.JSON(map[string]any{"type": "revoke", "id": id})
+	if t.WroteJSON(map[string]any{"type": "revoke", "id": id}) {
 		return nil
 	}
 	fmt.Fprintf(t.Out, "%s: revoked\n", id)

@@ -131,8 +131,7 @@ func adoptDraft(o *session.Opener, c *cli.Context, source from.Drafter, read for
 		if report.Changes, err = changedSince(c.Context, s, out, l, stack, base); err != nil {
 			return err
 		}
-		if o.AsJSON {
-			o.JSON(report)
+		if o.WroteJSON(report) {
 			return nil
 		}
 		reportChanges(o, report, out, name)
@@ -154,8 +153,7 @@ func adoptDraft(o *session.Opener, c *cli.Context, source from.Drafter, read for
 	if err := sealAll(c.Context, s, stack.Secrets); err != nil {
 		return err
 	}
-	if o.AsJSON {
-		o.JSON(report)
+	if o.WroteJSON(report) {
 		return nil
 	}
 	if out == "" {

@@ -95,8 +95,7 @@ func adoptFinish(o *session.Opener, c *cli.Context) error {
 
 // sayFinished says what was done, and what is left to do.
 func sayFinished(o *session.Opener, line finishedLine) error {
-	if o.AsJSON {
-		o.JSON(line)
+	if o.WroteJSON(line) {
 		return nil
 	}
 	fmt.Fprintf(o.Out, "%s: removed options.adopt of %d resources\n", line.File, len(line.Finished))

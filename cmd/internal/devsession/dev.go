@@ -198,8 +198,8 @@ func (d *dev) close() error {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(d.c.Context), endPatience)
 		defer cancel()
 		errs = append(errs, e.Dev.Close(ctx))
-		if snap, err := e.Store.Load(ctx, d.s.stage); err == nil && d.lock != nil {
-			errs = append(errs, local.SweepLogs(e.Dev.Dir, d.s.stage.Stack, d.s.stage.Name, maps.Keys(snap.Rows)))
+		if snap, err := e.Store.Load(ctx, d.s.Stage); err == nil && d.lock != nil {
+			errs = append(errs, local.SweepLogs(e.Dev.Dir, d.s.Stage.Stack, d.s.Stage.Name, maps.Keys(snap.Rows)))
 		}
 	}
 	return errors.Join(append(errs, d.lock.Release())...)

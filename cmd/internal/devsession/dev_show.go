@@ -101,7 +101,7 @@ func (d *dev) hideStatus(hidden bool) {
 
 // stopping tells what a first signal does.
 func (d *dev) stopping() {
-	if d.screen.atWork() {
+	if d.screen.run() != nil {
 		d.say(terminal.StoppingText)
 	}
 }
@@ -112,11 +112,12 @@ func (d *dev) say(text string) { d.screen.say(d, text) }
 // event takes an event of a run.
 func (d *dev) event(e engine.Event) {
 	d.traces.event(d.c.Context, e)
-	if d.opener.AsJSON {
-		d.opener.JSON(e)
+	if d.opener.WroteJSON(e) {
 		return
 	}
-	d.screen.event(e)
+	if p := d.screen.run(); p != nil {
+		p.Event(e)
+	}
 }
 
 // Report implements [devloop.View]: how a run ended, in a line or two.
@@ -233,45 +234,29 @@ func (s *devScreen) ended() render.Ended {
 	return s.last
 }
 
-// atWork reports that a run is shown.
-func (s *devScreen) atWork() bool {
+// run is what is shown of the run that is at work; nil for none.
+func (s *devScreen) run() *render.Progress {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.progress != nil
-}
-
-func (s *devScreen) event(e engine.Event) {
-	s.mu.Lock()
-	p := s.progress
-	s.mu.Unlock()
-	if p != nil {
-		p.Event(e)
-	}
+	return s.progress
 }
 
 // say shows a line above what is at work.
 func (s *devScreen) say(d *dev, text string) {
-	s.mu.Lock()
-	p := s.progress
-	s.mu.Unlock()
-	switch {
-	case p != nil:
+	if p := s.run(); p != nil {
 		p.Say(text)
-	default:
-		d.opener.Style(d.opener.Err).Line(d.opener.Err, text)
+		return
 	}
+	d.opener.Style(d.opener.Err).Line(d.opener.Err, text)
 }
 
 // apart shows several lines, with nothing drawn in between.
 func (s *devScreen) apart(show func()) {
-	s.mu.Lock()
-	p := s.progress
-	s.mu.Unlock()
-	if p == nil {
-		show()
+	if p := s.run(); p != nil {
+		p.Apart(show)
 		return
 	}
-	p.Apart(show)
+	show()
 }
 
 func (s *devScreen) warn(text string) {

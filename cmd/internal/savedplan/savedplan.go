@@ -37,13 +37,14 @@ type File struct {
 	Number uint64 `json:"keyNumber"`
 	MAC    string `json:"mac,omitempty"`
 
-	// Plan is what Document holds.
-	Plan *engine.Plan `json:"-"`
-
-	data []byte // of the file
+	plan *engine.Plan // what Document holds
+	data []byte       // of the file
 }
 
 const format = 2
+
+// Plan is the plan of a file that was read.
+func (p *File) Plan() *engine.Plan { return p.plan }
 
 // Seal is the text of a saved plan, authenticated under the key of its stage.
 func (p File) Seal(key *seal.Key) ([]byte, error) {
@@ -106,7 +107,7 @@ func Parse(data []byte) (*File, error) {
 	p := File{data: data}
 	err := json.Unmarshal(data, &p)
 	if err == nil {
-		p.Plan, err = engine.ReadPlan(p.Document)
+		p.plan, err = engine.ReadPlan(p.Document)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("saved plan: %w", err)
@@ -123,8 +124,8 @@ func ParseReview(key *seal.Key, stage statestore.Stage, data []byte) (*File, err
 	if err == nil {
 		err = review.Authentic(key, stage)
 	}
-	if err == nil && (review.Plan.Stack != stage.Stack || review.Plan.Stage != stage.Name) {
-		err = fmt.Errorf("it is of %s/%s, not of %s", review.Plan.Stack, review.Plan.Stage, stage)
+	if err == nil && (review.plan.Stack != stage.Stack || review.plan.Stage != stage.Name) {
+		err = fmt.Errorf("it is of %s/%s, not of %s", review.plan.Stack, review.plan.Stage, stage)
 	}
 	return review, err
 }

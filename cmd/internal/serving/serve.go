@@ -10,10 +10,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net"
 	"net/http"
 	"os"
 	"slices"
+	"strings"
 	"syscall"
 	"time"
 
@@ -22,10 +24,15 @@ import (
 	"github.com/athanor-dev/athanor/cmd/internal/project"
 	"github.com/athanor-dev/athanor/cmd/internal/terminal"
 	"github.com/athanor-dev/athanor/cmd/render"
+	"github.com/athanor-dev/athanor/providers/aws/keyservice"
 	"github.com/athanor-dev/athanor/service"
+	"github.com/athanor-dev/athanor/service/foreign"
+	"github.com/athanor-dev/athanor/service/pulumiapi"
+	"github.com/athanor-dev/athanor/service/tfhttp"
 	"github.com/athanor-dev/athanor/statestore"
 	"github.com/athanor-dev/athanor/statestore/postgres"
 	"github.com/athanor-dev/athanor/statestore/remote/wire"
+	"github.com/athanor-dev/athanor/statestore/seal"
 )
 
 // Serve is the command serve of a release.
@@ -115,7 +122,7 @@ func serve(t *terminal.Terminal, c *cli.Context, version string) (err error) {
 		return cli.Hint(fmt.Errorf("--listen %s: without TLS everybody on the way could read tokens", c.String("listen")),
 			"--tls-cert and --tls-key, or --behind-proxy CIDR where a proxy terminates TLS")
 	}
-	if mount, err = withMetrics(t, c, mount); err != nil {
+	if mount, err = withMetrics(c, mount); err != nil {
 		_ = listener.Close() // nobody has connected yet
 		return err
 	}
@@ -169,7 +176,7 @@ func notListening(address string, err error) error {
 
 // withMetrics answers Prometheus at an address of its own, where that is asked for: what it says is not for everybody who
 // reaches the service.
-func withMetrics(t *terminal.Terminal, c *cli.Context, mount func(*service.Service)) (func(*service.Service), error) {
+func withMetrics(c *cli.Context, mount func(*service.Service)) (func(*service.Service), error) {
 	address := c.String("metrics")
 	if address == "" {
 		return mount, nil
@@ -352,4 +359,50 @@ func certificateOf(c *cli.Context) (*tls.Config, error) {
 func onLoopback(address net.Addr) bool {
 	tcp, ok := address.(*net.TCPAddr)
 	return ok && tcp.IP.IsLoopback()
+}
+
+// masterOf opens the master key that a flag names. A key file is created with the first start of a service: a store that has
+// keys already needs the file that wraps them.
+func masterOf(ctx context.Context, text string, store statestore.Folders) (foreign.Master, error) {
+	way, name, _ := strings.Cut(text, ":")
+	switch {
+	case way == "awskms" && name != "":
+		return &keyServiceMaster{keyservice.New(ctx), name}, nil
+	case way != "file" || name == "":
+		return nil, cli.Hint(fmt.Errorf("--master-key %s: it is file:PATH or awskms:ARN", text), "--master-key file:master.key")
+	}
+	used, err := foreign.HasKeys(ctx, store)
+	if err != nil {
+		return nil, err
+	}
+	master, err := seal.OpenMasterKey(name, !used)
+	if used && errors.Is(err, fs.ErrNotExist) {
+		return nil, cli.Hint(fmt.Errorf("--master-key %s: the file is missing, and the store has keys that it wraps", text),
+			"restore the file from its backup, or copy it from another replica")
+	}
+	if err != nil {
+		return nil, fmt.Errorf("--master-key %s: %w", text, err)
+	}
+	return master, nil
+}
+
+// keyServiceMaster wraps under a key of a key service.
+type keyServiceMaster struct {
+	seal.KeyService
+
+	name string
+}
+
+func (m *keyServiceMaster) Wrap(plain []byte, bound map[string]string) ([]byte, error) {
+	return m.KeyService.Wrap(m.name, plain, bound)
+}
+
+func (m *keyServiceMaster) Unwrap(sealed []byte, bound map[string]string) ([]byte, error) {
+	return m.KeyService.Unwrap(m.name, sealed, bound)
+}
+
+// mountForeign adds the protocols of other tools to a service.
+func mountForeign(s *service.Service, master foreign.Master) {
+	pulumiapi.Mount(s, master)
+	tfhttp.Mount(s, master)
 }

@@ -209,10 +209,10 @@ func (l *localPages) places(ctx context.Context, c *cli.Context, stage statestor
 		return nil
 	}
 	s := &session.Session{Opener: l.opener, Stage: stage, Config: map[string]string{}}
-	if s.Config, err = cli.ConfigValues(c); err != nil || s.FillConfig(ctx, src) != nil {
+	if s.Config, err = cli.ConfigValues(c); err != nil {
 		return nil
 	}
-	g, err := l.opener.Load(ctx, src, stage.Name, s.Config)
+	g, err := s.Evaluate(ctx, src)
 	if err != nil || g.Stack != stage.Stack {
 		return nil
 	}
@@ -253,11 +253,11 @@ func (l *localPages) plans(files []string) func(*http.Request, *webpage.Visitor,
 			if err != nil {
 				return nil, err
 			}
-			if saved.Plan.Stack != stage.Stack || saved.Plan.Stage != stage.Name {
+			if saved.Plan().Stack != stage.Stack || saved.Plan().Stage != stage.Name {
 				continue
 			}
 			plan := webpage.Plan{
-				ID: filepath.Base(file), Document: saved.Document, State: "saved", Submitted: saved.Plan.Made, Deploy: "athanor deploy " + file,
+				ID: filepath.Base(file), Document: saved.Document, State: "saved", Submitted: saved.Plan().Made, Deploy: "athanor deploy " + file,
 			}
 			if e, err := l.engine(r.Context(), stage); err == nil {
 				if err := saved.Authentic(e.Key, stage); err != nil {
@@ -284,7 +284,7 @@ func (l *localPages) submitted(ctx context.Context, stage statestore.Stage) ([]w
 		if e, err := l.engine(ctx, stage); err == nil {
 			review, err := savedplan.OpenSubmitted(e.Key, stage, plans[i])
 			if err == nil {
-				err = savedplan.AsClaimed(review.Plan, plans[i])
+				err = savedplan.AsClaimed(review.Plan(), plans[i])
 			}
 			if plan.Why = ""; err != nil {
 				plan.Why = err.Error()

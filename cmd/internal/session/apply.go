@@ -168,8 +168,7 @@ func (s *Session) approveAgain(c *cli.Context, p *engine.Plan, progress *render.
 // report prints how a run ended: what somebody must do, counts, outputs.
 func (s *Session) report(res *engine.Result, p *engine.Plan, ending render.Ending) {
 	a, outputs := s.Opener, render.Outputs(res)
-	if a.AsJSON {
-		a.JSON(s.Summary(res, p, outputs))
+	if a.WroteJSON(s.Summary(res, p, outputs)) {
 		return
 	}
 	a.Style(a.Err).Result(a.Err, res, ending)

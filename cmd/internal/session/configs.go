@@ -17,7 +17,7 @@ import (
 
 // FillConfig completes the values of --config with those of the environment and of the stage's file.
 func (s *Session) FillConfig(ctx context.Context, src *loader.Source) error {
-	if s.saved != nil || src.Graph || src.Plan != nil {
+	if s.savedFile != nil || src.Graph || src.Plan != nil {
 		return nil // it has its values
 	}
 	s.configFrom = map[string]string{}
@@ -39,6 +39,14 @@ func (s *Session) FillConfig(ctx context.Context, src *loader.Source) error {
 		}
 	}
 	return nil
+}
+
+// Evaluate evaluates a program for the stage, on its config values.
+func (s *Session) Evaluate(ctx context.Context, src *loader.Source) (*engine.Graph, error) {
+	if err := s.FillConfig(ctx, src); err != nil {
+		return nil, err
+	}
+	return s.Opener.Load(ctx, src, s.Stage.Name, s.Config)
 }
 
 // SourceOf says where the value of a config comes from.

@@ -59,7 +59,7 @@ func (s *Session) adoptPlan(c *cli.Context, src *loader.Source, target string) (
 	if given := c.String("stage"); given != "" && given != p.Stage {
 		return nil, fmt.Errorf("the saved plan is for stage %q, not %q", p.Stage, given)
 	}
-	s.saved, s.savedFile, s.Options, s.Stage.Name, s.Config = p.Plan, p, p.Options, p.Stage, p.Config
+	s.savedFile, s.Options, s.Stage.Name, s.Config = p, p.Options, p.Stage, p.Config
 	if target == "" && s.Opener.Program == nil {
 		target = programHere(p.Target)
 		if _, err := s.Opener.Source(c.Context, target); errors.Is(err, loader.ErrNoProgram) {
@@ -144,7 +144,7 @@ func (s *Session) adoptStore(c *cli.Context, src *loader.Source, store string) e
 // ReadReview reads the reviewed plan of a deploy, nil when none is given.
 func (s *Session) ReadReview(c *cli.Context) error {
 	if id := c.String("approved"); id != "" {
-		if c.IsSet("reviewed") || s.saved != nil {
+		if c.IsSet("reviewed") || s.savedFile != nil {
 			return cli.Hint(errors.New("--approved: the plan is the approved one"), "leave out --reviewed, and name the program as TARGET")
 		}
 		return s.readApproved(c.Context, id)
@@ -153,7 +153,7 @@ func (s *Session) ReadReview(c *cli.Context) error {
 	switch {
 	case !c.IsSet("reviewed"):
 		return nil
-	case s.saved != nil:
+	case s.savedFile != nil:
 		return cli.Hint(errors.New("--reviewed: a saved plan is applied as it was made"), "name the program as TARGET; it is planned anew and compared with FILE")
 	}
 	data, err := localfile.ReadAtMost(context.WithoutCancel(c.Context), files.Absolute(file), loader.MaxInput)
@@ -171,7 +171,7 @@ func (s *Session) asReviewed(p *engine.Plan) error {
 	if s.reviewed == nil {
 		return nil
 	}
-	differences := savedplan.Unreviewed(s.reviewed.Plan, p)
+	differences := savedplan.Unreviewed(s.reviewed.Plan(), p)
 	if len(differences) == 0 {
 		return nil
 	}
@@ -222,7 +222,7 @@ func (s *Session) Submitted(ctx context.Context, id string) (*remote.Store, wire
 func (s *Session) readApproved(ctx context.Context, id string) error {
 	store, plan, review, err := s.Submitted(ctx, id)
 	if err == nil {
-		err = savedplan.AsClaimed(review.Plan, plan)
+		err = savedplan.AsClaimed(review.Plan(), plan)
 	}
 	if err != nil {
 		return err

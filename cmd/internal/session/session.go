@@ -51,8 +51,7 @@ type Session struct {
 	Config  map[string]string
 	// configFrom says where the values of config come from.
 	configFrom map[string]string
-	saved      *engine.Plan
-	// savedFile is the file that saved was in.
+	// savedFile is the saved plan that is applied, nil for none.
 	savedFile *savedplan.File
 	Began     time.Time
 	// Expires is when a stage that is reaped was to be deleted.
@@ -112,11 +111,8 @@ func (o *Opener) OpenProgram(c *cli.Context, names int) (*Session, error) {
 
 // Evaluated evaluates the program of a session and opens the record.
 func (o *Opener) Evaluated(c *cli.Context, s *Session, src *loader.Source, names int) (*Session, error) {
-	if err := s.FillConfig(c.Context, src); err != nil {
-		return nil, err
-	}
 	var err error
-	if s.Graph, err = o.Load(c.Context, src, s.Stage.Name, s.Config); err != nil {
+	if s.Graph, err = s.Evaluate(c.Context, src); err != nil {
 		return nil, o.OrDelegate(c, src, names, err)
 	}
 	s.noteConfig(s.Graph)
@@ -349,8 +345,8 @@ func (s *Session) Open(c *cli.Context, dir string) error {
 
 // Plan plans, or gives the saved plan that is to be applied.
 func (s *Session) Plan(ctx context.Context) (*engine.Plan, error) {
-	if s.saved != nil {
-		return s.saved, nil
+	if s.savedFile != nil {
+		return s.savedFile.Plan(), nil
 	}
 	return s.Planning(func() (*engine.Plan, error) { return s.Engine.Plan(ctx, s.Graph, s.Options) })
 }
@@ -418,4 +414,38 @@ func (s *Session) AtWork(c *cli.Context) (*statestore.Run, error) {
 		return nil, err
 	}
 	return &newest[0], nil
+}
+
+// addressPatterns are the flags that take patterns of addresses.
+var addressPatterns = []string{"target", "exclude", "replace", "allow-delete", "remote"}
+
+// checkPatterns refuses patterns that no address can match, such as those of a shell: a typing mistake in --exclude would let the
+// resource be changed.
+func checkPatterns(c *cli.Context) error {
+	for _, name := range addressPatterns {
+		for _, pattern := range c.StringSlice(name) {
+			if what := notInAddresses(pattern); what != "" {
+				return cli.Hint(fmt.Errorf("--%s %s: no address has %s", name, pattern, what),
+					"* stands for any text within one part of an address, ** for any text; athanor graph lists the addresses")
+			}
+		}
+	}
+	return nil
+}
+
+// notInAddresses says what in a pattern no address has, "" for nothing.
+func notInAddresses(pattern string) string {
+	if pattern == "" {
+		return "no text"
+	}
+	for _, r := range pattern {
+		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-_./[]*", r) {
+			continue
+		}
+		return fmt.Sprintf("%q", string(r))
+	}
+	if _, key, keyed := strings.Cut(pattern, "["); keyed && !strings.ContainsAny(key, "]*") {
+		return "a [ without its ]"
+	}
+	return ""
 }

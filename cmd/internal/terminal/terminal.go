@@ -72,6 +72,24 @@ func (t *Terminal) JSON(v any) {
 	t.written(line.Bytes(), err)
 }
 
+// WroteJSON writes one line of JSON where --json asks for it, and reports whether it did.
+func (t *Terminal) WroteJSON(v any) bool {
+	if t.AsJSON {
+		t.JSON(v)
+	}
+	return t.AsJSON
+}
+
+// JSONLines writes a line of JSON for each where --json asks for it, and reports whether it did.
+func JSONLines[T any](t *Terminal, all []T) bool {
+	if t.AsJSON {
+		for _, v := range all {
+			t.JSON(v)
+		}
+	}
+	return t.AsJSON
+}
+
 // Event writes the line of an event.
 func (t *Terminal) Event(e engine.Event) {
 	t.mu.Lock()
