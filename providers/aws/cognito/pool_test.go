@@ -289,6 +289,16 @@ func TestGolden(t *testing.T) {
 		},
 	}
 	kindtest.Golden(t, poolTable, tuned(nil), kind.Document{}, body)
+	other := tuned(nil) // neighbours of one type are told apart by their values
+	policy, _ := other["passwordPolicy"].(obj)
+	for _, required := range []obj{policy, password} {
+		for _, name := range []string{"requireUppercase", "RequireUppercase", "requireSymbols", "RequireSymbols"} {
+			if _, there := required[name]; there {
+				required[name] = true
+			}
+		}
+	}
+	kindtest.Golden(t, poolTable, other, kind.Document{}, body)
 	whole := obj{"PoolName": "users", "UserPoolTags": obj{"team": "shop"}}
 	maps.Copy(whole, body)
 	p := kindtest.PropsOf(t, poolTable, tuned(nil))
