@@ -15,7 +15,7 @@ import (
 // net/http: seconds differ by more than two between machines, and by three with what else one does. Who raises a limit looks at task
 // cold.
 const (
-	mostPackages = 570 // of ours and of other modules
+	mostPackages = 580 // of ours and of other modules
 	mostSource   = 5.2 // times the source of net/http, with all that it imports
 )
 

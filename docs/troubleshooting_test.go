@@ -31,6 +31,7 @@ var unseen = map[string]string{
 	"it cannot be moved to this kind":                 "said with the answer of the provider, which tells why",
 	"the dev session has ended":                       "said by a process of a session that is over",
 	"not ready":                                       "the call waits for its turn at the service once more",
+	"want a duration of 106751d at most":              "said of a value, beside the place where it stands",
 	"tracing a process needs Linux on amd64":          "of tests",
 	"the sealed bytes are not those that were sealed": "of states that a service keeps for other tools, which say it in their words",
 }
