@@ -421,7 +421,7 @@ func (n *madeNetwork) drifts(p *adoptedProject) {
 			}
 		}
 	}
-	if len(want) < 7 || len(undo) < 25 {
+	if len(want) < p.mapped+p.looked || len(undo) < 25 {
 		t.Errorf("%d props of %d objects were changed: %v", len(undo), len(want), want)
 	}
 	said := p.run(2, "drift")
