@@ -77,7 +77,7 @@ func TestDevTakesBurstsTogether(t *testing.T) {
 	}
 	signal(syscall.SIGCONT)
 	for w.read("out/p0.txt") != "burst 19" {
-		s.deployed(map[string]float64{"updated": 1, "unchanged": 49})
+		s.next("deployed") // a run that a later save overtakes before it changes anything is cancelled
 	}
 	if n := s.count("deployed"); n > 4 {
 		t.Errorf("%d runs for a burst of 20 saves", n-1)
