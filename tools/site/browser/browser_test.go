@@ -49,7 +49,7 @@ func TestSearch(t *testing.T) {
 		"private bucket":    "/kinds/aws.s3.bucket/",
 		"cron worker":       "/kinds/cloudflare.worker/",
 		"interrupted run":   "/explanation/engine/",
-		"rotate stage key":  "/guides/secrets/",
+		"rotate key":        "/guides/secrets/",
 		"exit codes":        "/reference/cli/",
 		"import existing":   "/commands/adopt/",
 		"remote state":      "/guides/stores/",
