@@ -105,6 +105,7 @@ func TestSlotsAreNotLost(t *testing.T) {
 		}
 		done.Wait()
 		time.Sleep(time.Second)
+		synctest.Wait() // the timers of held slots have done their work
 		if s := &c.gate.slots; s.free != parallel || len(s.held) != 0 || s.waiting.Len() != 0 {
 			t.Errorf("%d free, %d held, %d wait", s.free, len(s.held), s.waiting.Len())
 		}
