@@ -214,9 +214,9 @@ func TestReadOfASelection(t *testing.T) {
 	b.settled(g)
 }
 
-// TestUntoldOutputsAreWarned: an output that has no value although all is known is told with the reason, by a run and by one that
-// has nothing to do.
-func TestUntoldOutputsAreWarned(t *testing.T) {
+// TestFailedOutputsAreTold: an output that has no value although all is known is told with the reason, by a run and by one that
+// has nothing to do; neither has succeeded.
+func TestFailedOutputsAreTold(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	g := graph(res("a", m{"color": "red"}))
@@ -233,9 +233,16 @@ func TestUntoldOutputsAreWarned(t *testing.T) {
 				told = append(told, e.Note)
 			}
 		}
+		p := b.plan(g)
+		if warned := strings.Join(p.Warnings, "\n"); strings.Contains(warned, "output bad ") != (when == "nothing to do") {
+			t.Errorf("%s: the plan warns of %q", when, warned)
+		}
 		r, err := b.apply(g, nil)
 		if err != nil || r.Outputs["good"] != "red" || len(told) != 1 || !strings.Contains(told[0], "output bad ") || !strings.Contains(told[0], "it cannot be computed") {
 			t.Errorf("%s: %v, outputs %v, told %q", when, err, r.Outputs, told)
+		}
+		if r.State != statestore.Failed || r.Complete() || r.Summary.OutputsFailed != 1 {
+			t.Errorf("%s: it ends as %s, complete %v, %d outputs failed", when, r.State, r.Complete(), r.Summary.OutputsFailed)
 		}
 	}
 }

@@ -143,7 +143,7 @@ func (s Style) Ended(w io.Writer, res *engine.Result, exit int) {
 	switch {
 	case isInterrupted(res):
 		head = "Interrupted:"
-	case len(res.Failures) > 0 || res.Summary.Blocked > 0 || res.Summary.Failed > 0:
+	case len(res.Failures) > 0 || res.Summary.Blocked > 0 || res.Summary.Failed > 0 || res.Summary.OutputsFailed > 0:
 		if head = "Partly done:"; exit == 1 {
 			head = "Nothing done:"
 		}

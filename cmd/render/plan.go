@@ -729,6 +729,9 @@ func (s Style) counts(head string, sum engine.Summary, future bool, outside map[
 			parts = append(parts, s.paint(c.c, fmt.Sprintf("%d %s", c.n, c.word)))
 		}
 	}
+	if sum.OutputsFailed > 0 {
+		parts = append(parts, s.paint(red, counted(sum.OutputsFailed, "output")+" failed"))
+	}
 	if len(parts) == 0 {
 		parts = append(parts, "nothing is there")
 	}

@@ -175,6 +175,11 @@ func TestNothingDone(t *testing.T) {
 			t.Errorf("exit %d: %q, want %q", exit, out.String(), want)
 		}
 	}
+	var out bytes.Buffer
+	render.Style{}.Result(&out, &engine.Result{Run: "r", Summary: engine.Summary{Created: 1, OutputsFailed: 2}}, render.Ending{Exit: 4})
+	if want := "Partly done: 1 created, 2 outputs failed"; !strings.Contains(out.String(), want) {
+		t.Errorf("%q, want %q", out.String(), want)
+	}
 }
 
 // TestSlow: a run that took long says what for, a long path is cut in its middle, and a short run says nothing.

@@ -49,6 +49,7 @@ func TestMostUrgentFirst(t *testing.T) {
 			go c.call(t.Context(), name, rest, time.Second)
 		}
 		time.Sleep(time.Hour)
+		synctest.Wait()
 		if want := []string{"running", "c", "a", "b"}; !slices.Equal(c.begun, want) {
 			t.Errorf("%v, want %v", c.begun, want)
 		}
@@ -70,6 +71,7 @@ func TestSlotIsHeld(t *testing.T) {
 			go c.call(t.Context(), fmt.Sprint("other ", i), time.Second, time.Second)
 		}
 		time.Sleep(time.Minute)
+		synctest.Wait()
 		if want := []string{"chain", "chain", "other 0", "other 1", "other 2"}; !slices.Equal(c.begun, want) {
 			t.Errorf("%v, want %v", c.begun, want)
 		}
@@ -105,6 +107,7 @@ func TestSlotsAreNotLost(t *testing.T) {
 		}
 		done.Wait()
 		time.Sleep(time.Second)
+		synctest.Wait() // the timers of held slots have done their work
 		if s := &c.gate.slots; s.free != parallel || len(s.held) != 0 || s.waiting.Len() != 0 {
 			t.Errorf("%d free, %d held, %d wait", s.free, len(s.held), s.waiting.Len())
 		}

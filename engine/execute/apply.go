@@ -75,10 +75,8 @@ func (e *Runner) Apply(ctx context.Context, p *plan.Plan, o RunOptions) (*Result
 		}
 		r.Outputs, r.Secret = w.Outputs().Values(ctx)
 		r.Waiting = waitingOf(p)
-		for _, warning := range w.Outputs().Untold(ctx) {
-			if e.Planner.Events != nil {
-				e.Planner.Events(warning)
-			}
+		if r.Summary.OutputsFailed = w.Outputs().Failed(ctx, e.Planner.Events); r.Summary.OutputsFailed > 0 {
+			r.State = statestore.Failed
 		}
 		return r, nil
 	}

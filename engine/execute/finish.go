@@ -21,8 +21,8 @@ func (r *Run) finish(ctx context.Context, end statestore.Change) (*Result, error
 	res := &Result{Run: r.id, State: r.endState(), Failures: r.failures, Waiting: r.waiting, Summary: r.summary, Calls: r.Draft.Gate.Made()}
 	res.InterruptedBy, res.Causes = r.interruptedBy(), commonCauses(r.failures)
 	res.Outputs, res.Secret = r.Draft.Outputs().Values(ctx)
-	for _, warning := range r.Draft.Outputs().Untold(ctx) {
-		r.emit(warning)
+	if res.Summary.OutputsFailed = r.Draft.Outputs().Failed(ctx, r.emit); res.Summary.OutputsFailed > 0 && res.State == statestore.Succeeded {
+		res.State = statestore.Failed
 	}
 	if sealed, changed := r.Draft.Outputs().Seal(ctx); changed && r.Draft.Edit == nil {
 		end.Outputs, end.KeyID = sealed, r.Runner.Key.ID()

@@ -32,7 +32,7 @@ type Result struct {
 	InterruptedBy string `json:"interruptedBy,omitempty"`
 }
 
-// Complete reports whether everything that the run was to do is done, or waits for somebody else.
+// Complete reports whether everything that the run was to do is done, or waits for somebody else, and every output is known.
 func (r *Result) Complete() bool {
-	return r.State != statestore.Cancelled && r.Summary.Failed+r.Summary.Blocked+r.Summary.NotStarted == 0
+	return r.State != statestore.Cancelled && r.Summary.Failed+r.Summary.Blocked+r.Summary.NotStarted+r.Summary.OutputsFailed == 0
 }

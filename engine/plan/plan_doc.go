@@ -167,6 +167,8 @@ type Summary struct {
 	Unchanged int `json:"unchanged"`
 	// OutputsChanged counts the outputs that a plan changes.
 	OutputsChanged int `json:"outputsChanged,omitempty"`
+	// OutputsFailed counts the outputs that a run could not compute. Each keeps the value that state has of it.
+	OutputsFailed int `json:"outputsFailed,omitempty"`
 	// InDev counts what lives in a dev session alone and was left as it is.
 	InDev      int `json:"inDev,omitempty"`
 	Waiting    int `json:"waiting"`

@@ -111,16 +111,19 @@ func (o outputs) Values(ctx context.Context) (map[string]any, map[string]bool) {
 	return values, secret
 }
 
-// Untold are warnings of the outputs that have no value although all that they refer to is known: a function of the program failed,
-// or an attribute is not there.
-func (o outputs) Untold(ctx context.Context) (warnings []plan.Event) {
+// Failed counts the outputs that have no value although all that they refer to is known, and tells each as a warning: a function of
+// the program failed, or an attribute is not there.
+func (o outputs) Failed(ctx context.Context, tell func(plan.Event)) (count int) {
 	for _, name := range slices.Sorted(maps.Keys(o.program.results)) {
 		if _, err := o.program.Resolve(ctx, o.program.results[name]); err != nil {
-			why := o.program.Redact.Text(err.Error())
-			warnings = append(warnings, plan.Event{Type: plan.EventWarning, Note: fmt.Sprintf("output %s keeps its last value, if it has one: %s", name, why)})
+			count++
+			if tell != nil {
+				why := o.program.Redact.Text(err.Error())
+				tell(plan.Event{Type: plan.EventWarning, Note: fmt.Sprintf("output %s keeps its last value, if it has one: %s", name, why)})
+			}
 		}
 	}
-	return warnings
+	return count
 }
 
 func (o outputs) last() (map[string]any, map[string]bool) {

@@ -246,6 +246,7 @@ func (w *Draft) document(ctx context.Context, p *plan.Plan, o outcome, digest fu
 		plan.UnfollowedWarnings(w.Declared), w.discovered.retained(), w.Missed.warnings, plan.StoreWarnings(o.strangers),
 		plan.RenameHints(w.Leftover, w.Declared, w.declares(ctx)), plan.KeptWarnings(o.left), plan.IdleWarnings(w.Policy.PlanOptions, w.Declared, w.Leftover),
 	)
+	w.Outputs().Failed(ctx, func(e plan.Event) { p.Warnings = append(p.Warnings, e.Note) })
 	w.Planner.Warm.planned(p, w.Index)
 	p.Violations = violations(p, w.Graph.Funcs.Policies)
 	for _, v := range p.Violations {

@@ -3,9 +3,11 @@ package awstest
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"io"
 	"net/http"
 	"net/url"
+	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -56,6 +58,7 @@ type moto struct {
 	layers    http.Handler           // the registry of the account's repositories
 	player    atomic.Pointer[player] // nil: the emulator answers as it is
 	plain     bool                   // it is not moto, and nothing is mended
+	told      io.Writer              // what the emulator itself fails at
 
 	mu    sync.Mutex
 	asked []string // paths of authorizers of API Gateway
@@ -65,7 +68,7 @@ func newMoto(origin, account string) (*moto, error) {
 	base, err := url.Parse(origin)
 	return &moto{
 		origin: base, account: account, transport: &http.Transport{DisableCompression: true, MaxIdleConnsPerHost: 16},
-		functions: functions{kept: map[string]Fields{}}, layers: newRegistry(),
+		functions: functions{kept: map[string]Fields{}}, layers: newRegistry(), told: os.Stderr,
 	}, err
 }
 
@@ -129,6 +132,9 @@ func (m *moto) forward(ctx context.Context, r *http.Request, c Call) Answer {
 	return p.amend(r, c, p.send(r, c, r.Method, *r.URL, c.Body))
 }
 
+// emulatorFailed is the header in which the emulator says which exception of its own an answer of 500 stands for.
+const emulatorFailed = "X-Emulator-Failed"
+
 // passing is a call on its way.
 type passing struct {
 	*moto
@@ -172,6 +178,10 @@ func (p passing) send(r *http.Request, c Call, method string, target url.URL, bo
 	if err != nil {
 		return unreachable(err)
 	}
+	if why, err := url.PathUnescape(res.Header.Get(emulatorFailed)); err == nil && why != "" {
+		fmt.Fprintf(p.told, "awstest: %s.%s: the emulator itself failed, not the service:\n%s\n", c.Service, c.Operation, why)
+	}
+	res.Header.Del(emulatorFailed)
 	dropHopHeaders(res.Header)
 	return Answer{Status: res.StatusCode, Header: res.Header, Body: answered}
 }

@@ -11,14 +11,16 @@ import functools
 import gc
 import io
 import os
+import resource
 import selectors
 import socket
 import sys
 import threading
 import traceback
 from email.utils import formatdate
-from urllib.parse import unquote, urlsplit
+from urllib.parse import quote, unquote, urlsplit
 
+import flask
 import flask.debughelpers
 import moto.backends
 import moto.core.errors
@@ -189,9 +191,12 @@ class Handler(WSGIRequestHandler):
         """Is the answer of the application to a request, as it goes over the wire."""
         try:
             return self.answered(self.server.app, environ)
-        except Exception:
-            traceback.print_exc()
+        except NotImplementedError:
             return self.answered(InternalServerError(), environ)
+        except Exception:
+            answer = InternalServerError().get_response()
+            answer.headers["X-Emulator-Failed"] = quote(traceback.format_exc())
+            return self.answered(answer, environ)
 
     def answered(self, app, environ):
         start = []
@@ -250,8 +255,22 @@ def serve(self):
         threading.Thread(target=lambda: (held(int(run), self), os._exit(0))).start()
 
 
+
+
+def told(self, exception):
+    """Passes on an exception of moto's own code: Flask would write it where nobody reads it."""
+    raise exception
+
+
+flask.Flask.handle_exception = told
+
 # In the debug mode of moto's applications every request would get a class of its own, for a hint about forms.
 flask.debughelpers.attach_enctype_error_multidict = lambda request: None
+
+# The packages of a run keep a connection open for each proxy that they have.
+now, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+wanted = 10240 if most == resource.RLIM_INFINITY else min(most, 10240)
+resource.setrlimit(resource.RLIMIT_NOFILE, (max(now, wanted), most))
 
 # What is loaded stays. Requests leave few cycles behind, and what they create mostly stays as well.
 gc.freeze()

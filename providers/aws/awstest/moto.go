@@ -131,7 +131,8 @@ func command(path string, args ...string) *exec.Cmd {
 // of AWS: moto is built on AWS's own library, and answers 500 when AWS_PROFILE
 // names a profile that does not exist. A bucket of another account is denied,
 // as in the real S3. Certificates are issued when they are read next, and not
-// after a minute of moto's own.
+// after a minute of moto's own. Objects stay in memory: moto would keep each
+// part of an upload in a file of its own.
 func environment() []string {
 	var env []string
 	for _, entry := range os.Environ() {
@@ -139,7 +140,8 @@ func environment() []string {
 			env = append(env, entry)
 		}
 	}
-	return append(env, "MOTO_S3_ALLOW_CROSSACCOUNT_ACCESS=false", "MOTO_DISABLE_GLOBAL_CORS=true", "MOTO_ACM_VALIDATION_WAIT=0", "PYTHONUNBUFFERED=1")
+	return append(env, "MOTO_S3_ALLOW_CROSSACCOUNT_ACCESS=false", "MOTO_DISABLE_GLOBAL_CORS=true", "MOTO_ACM_VALIDATION_WAIT=0",
+		"MOTO_S3_DEFAULT_KEY_BUFFER_SIZE=1000000000", "PYTHONUNBUFFERED=1")
 }
 
 // ready polls until the server answers a request.

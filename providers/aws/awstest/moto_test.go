@@ -2,8 +2,10 @@ package awstest
 
 import (
 	"bufio"
+	"bytes"
 	"fmt"
 	"net"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -97,5 +99,25 @@ func TestCommand(t *testing.T) {
 		if have := slices.Contains(cmd.Args, emulatorProgram); have != ours || !slices.Equal(cmd.Args[len(cmd.Args)-2:], []string{"-p", "0"}) {
 			t.Errorf("%q is started by %v", first, cmd.Args)
 		}
+	}
+}
+
+// TestEmulatorFails shows the exception with which the emulator itself fails, which callers see as a page that no service sends.
+func TestEmulatorFails(t *testing.T) {
+	s := Start(t)
+	var told bytes.Buffer
+	s.emulator.told = &told
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPut, s.URL+"/bucket/key?uploadId=none&partNumber=one", strings.NewReader("part"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Authorization", "AWS4-HMAC-SHA256 Credential="+AccessKey(s.Account)+"/20261128/us-east-1/s3/aws4_request, SignedHeaders=host, Signature=0")
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	res.Body.Close()
+	if res.StatusCode != http.StatusInternalServerError || !strings.Contains(told.String(), "S3.UploadPart") || !strings.Contains(told.String(), "ValueError: invalid literal") {
+		t.Errorf("%s, and it is told:\n%s", res.Status, &told)
 	}
 }
