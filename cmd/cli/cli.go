@@ -59,6 +59,8 @@ type App struct {
 	Help func(w io.Writer, text string)
 	// Guard runs before each command that has no Before of its own.
 	Guard func(*Context) error
+	// LookupEnv returns a variable of the environment; nil: none is set.
+	LookupEnv func(name string) (string, bool)
 	// Rules say which flags cannot be obeyed together.
 	Rules []Rule
 }

@@ -68,8 +68,33 @@ func commandPath(c *Context) string {
 	return strings.TrimPrefix(c.Command.HelpName, c.App.HelpName+" ")
 }
 
-// obeyable returns the error about the first rule that a command line breaks.
+// emptyFlag returns the error about a flag with a text that was given and is empty, nil where there is none: in a script whose variable is
+// not set, it would count as if it were left out. Of a variable that is empty nobody knows what it says.
+func (a App) emptyFlag(c *Context) error {
+	for _, f := range c.Command.Flags {
+		name := f.Names()[0]
+		text, ok := f.(*StringFlag)
+		if !ok || !c.IsSet(name) || c.String(name) != "" || slices.ContainsFunc(text.EnvVars, a.isEmptyVariable) {
+			continue
+		}
+		return hintFlags(c, fmt.Errorf("--%s is given, and empty", name), name)
+	}
+	return nil
+}
+
+func (a App) isEmptyVariable(name string) bool {
+	if a.LookupEnv == nil {
+		return false
+	}
+	value, set := a.LookupEnv(name)
+	return set && value == ""
+}
+
+// obeyable returns the error about what was given and cannot be obeyed.
 func (a App) obeyable(c *Context) error {
+	if err := a.emptyFlag(c); err != nil {
+		return err
+	}
 	for _, rule := range a.Rules {
 		if err := rule.broken(c); err != nil {
 			return err

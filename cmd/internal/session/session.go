@@ -302,14 +302,8 @@ func (o *Opener) BeginAt(c *cli.Context, targets []string) (*Session, *loader.So
 
 // NoEmptyStage refuses a stage that was given and is empty: a script whose variable is not set would work on the default.
 func NoEmptyStage(c *cli.Context) error {
-	value, set := os.LookupEnv("ATHANOR_STAGE")
-	switch {
-	case c.String("stage") != "":
-		return nil
-	case set && value == "":
+	if value, set := os.LookupEnv("ATHANOR_STAGE"); set && value == "" && c.String("stage") == "" {
 		return cli.Hint(errors.New("$ATHANOR_STAGE is set, and empty"), "unset ATHANOR_STAGE works on the default stage")
-	case c.IsSet("stage"):
-		return cli.Hint(errors.New("--stage is given, and empty"), "without --stage the default stage is worked on")
 	}
 	return nil
 }
