@@ -135,6 +135,7 @@ var inner = map[string]struct{ ours, never []string }{
 	}, never: []string{"net/http", "os/exec"}},
 	"cmd/internal/agent": {ours: []string{
 		"cmd/cli", "cmd/internal/files", "cmd/internal/loader", "cmd/internal/release", "cmd/internal/untrusted", "cmd/render", "docs",
+		"reconcile/scratch",
 	}, never: []string{"net", "net/http"}},
 	"cmd/devloop": {
 		ours:  []string{"cmd/internal/watch", "engine", "engine/plan/operation", "reconcile", "statestore"},
