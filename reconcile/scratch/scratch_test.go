@@ -25,7 +25,7 @@ func TestMain(m *testing.M) {
 			panic(err)
 		}
 		os.Stdout.WriteString(f.Path + "\n")
-		os.Stdin.Read(make([]byte, 1)) //nolint:errcheck // it is killed
+		os.Stdin.Read(make([]byte, 1)) // it is killed meanwhile
 		return
 	}
 	os.Exit(m.Run())
