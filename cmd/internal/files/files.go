@@ -34,6 +34,14 @@ func Folder(target string) string {
 	return path
 }
 
+// ExistingFolder is [Folder] of a target that must exist where one is given: else what is kept below it would seem to be empty.
+func ExistingFolder(target string) (string, error) {
+	if _, err := os.Stat(Absolute(target)); target != "" && err != nil {
+		return "", cli.Hint(fmt.Errorf("%s: %w", target, WithoutPath(err)), "the directory of the project, whose state store is used; default the current one")
+	}
+	return Folder(target), nil
+}
+
 // WithoutPath keeps an error from saying the path twice.
 func WithoutPath(err error) error {
 	if path, ok := errors.AsType[*fs.PathError](err); ok {
