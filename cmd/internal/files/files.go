@@ -25,6 +25,15 @@ func Absolute(path string) string {
 	return path
 }
 
+// ConfigFolder is the folder of the user's configuration, in which athanor keeps permissions, tokens and keys.
+func ConfigFolder() (string, error) {
+	dir, err := os.UserConfigDir()
+	if err != nil {
+		return "", cli.Hint(err, "export HOME=DIRECTORY: permissions, tokens and keys are kept below it")
+	}
+	return filepath.Join(dir, "athanor"), nil
+}
+
 // Folder is the folder that a target is or lies in: its state is found there without its program.
 func Folder(target string) string {
 	path := Absolute(target)

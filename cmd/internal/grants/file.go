@@ -13,6 +13,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"github.com/athanor-dev/athanor/cmd/internal/files"
 	"github.com/athanor-dev/athanor/reconcile"
 	"github.com/athanor-dev/athanor/reconcile/localfile"
 )
@@ -26,11 +27,8 @@ func allowNames() map[Kind]string {
 
 // FilePath returns the path of the user's file of permissions.
 func FilePath() (string, error) {
-	dir, err := os.UserConfigDir()
-	if err != nil {
-		return "", err
-	}
-	return filepath.Join(dir, "athanor", "config.yaml"), nil
+	dir, err := files.ConfigFolder()
+	return filepath.Join(dir, "config.yaml"), err
 }
 
 // Read reads what the user's file allows in a project; dirs are the folders that it may be listed by. A file that is

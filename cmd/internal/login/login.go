@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"runtime"
 
+	"github.com/athanor-dev/athanor/cmd/internal/files"
 	"github.com/athanor-dev/athanor/reconcile"
 	"github.com/athanor-dev/athanor/reconcile/localfile"
 	"github.com/athanor-dev/athanor/statestore/remote"
@@ -28,11 +29,8 @@ var ErrNone = errors.New("there is no token for it on this machine")
 
 // Path is the file of tokens in the user's configuration folder.
 func Path() (string, error) {
-	dir, err := os.UserConfigDir()
-	if err != nil {
-		return "", err
-	}
-	return filepath.Join(dir, "athanor", "services.json"), nil
+	dir, err := files.ConfigFolder()
+	return filepath.Join(dir, "services.json"), err
 }
 
 // entry is what the file has for one origin: its token, or that the keyring has it.
