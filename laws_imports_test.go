@@ -104,7 +104,7 @@ var inner = map[string]struct{ ours, never []string }{
 	// The command: what is shown and asked, where state lies and what a target is know nothing of each other's business, nor any of them
 	// of sessions and commands.
 	"cmd/internal/untrusted": {ours: []string{"cmd/cli"}, never: []string{"net", "net/http", "os/exec"}},
-	"cmd/internal/files":     {ours: []string{"cmd/cli"}, never: []string{"net", "net/http", "os/exec"}},
+	"cmd/internal/files":     {ours: []string{"cmd/cli", "reconcile/localfile"}, never: []string{"net", "net/http", "os/exec"}},
 	"cmd/internal/release":   {ours: []string{"cmd/cli", "cmd/internal/files", "cmd/internal/untrusted"}, never: []string{"os/exec"}},
 	"cmd/internal/gomodule":  {ours: []string{"cmd/cli", "cmd/internal/files", "cmd/internal/release"}, never: []string{"net", "net/http", "os/exec"}},
 	"cmd/internal/terminal": {
@@ -135,6 +135,7 @@ var inner = map[string]struct{ ours, never []string }{
 	}, never: []string{"net/http", "os/exec"}},
 	"cmd/internal/agent": {ours: []string{
 		"cmd/cli", "cmd/internal/files", "cmd/internal/loader", "cmd/internal/release", "cmd/internal/untrusted", "cmd/render", "docs",
+		"reconcile/scratch",
 	}, never: []string{"net", "net/http"}},
 	"cmd/devloop": {
 		ours:  []string{"cmd/internal/watch", "engine", "engine/plan/operation", "reconcile", "statestore"},

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/athanor-dev/athanor/reconcile"
+	"github.com/athanor-dev/athanor/reconcile/scratch"
 )
 
 // stack is a stack's directory with files in it, and a cache of its own.
@@ -207,11 +208,14 @@ func TestCutProgram(t *testing.T) {
 		return data, f.Path
 	}
 	whole, path := build()
-	now, old := filepath.Join(filepath.Dir(path), "build-now"), filepath.Join(filepath.Dir(path), "build-old")
-	long := time.Now().Add(-25 * time.Hour)
-	if err := errors.Join(os.Mkdir(now, 0o700), os.Mkdir(old, 0o700), os.Chtimes(old, long, long)); err != nil {
+	if err := os.Mkdir(filepath.Join(filepath.Dir(path), "build-killed"), 0o700); err != nil {
 		t.Fatal(err)
 	}
+	living, err := scratch.New(filepath.Dir(path), "build-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer living.Remove()
 	for _, size := range []int{len(whole) / 2, 0} {
 		if err := os.Truncate(path, int64(size)); err != nil {
 			t.Fatal(err)
@@ -220,7 +224,7 @@ func TestCutProgram(t *testing.T) {
 			t.Errorf("of a program that was cut at %d bytes there are %d of %d", size, len(again), len(whole))
 		}
 	}
-	if left, err := filepath.Glob(filepath.Join(filepath.Dir(path), "build-*")); err != nil || !slices.Equal(left, []string{now}) {
+	if left, err := filepath.Glob(filepath.Join(filepath.Dir(path), "build-*")); err != nil || !slices.Equal(left, []string{living.Path}) {
 		t.Errorf("left are %q (%v)", left, err)
 	}
 }

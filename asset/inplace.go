@@ -5,7 +5,8 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
-	"time"
+
+	"github.com/athanor-dev/athanor/reconcile/scratch"
 )
 
 // asidePrefix begins the names of the folders in which programs are built.
@@ -21,13 +22,12 @@ func InPlace(out string, build func(aside string) error) error {
 	if err := os.MkdirAll(folder, 0o700); err != nil {
 		return err
 	}
-	sweep(folder)
-	building, err := os.MkdirTemp(folder, asidePrefix)
+	building, err := scratch.New(folder, asidePrefix)
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(building)
-	aside := filepath.Join(building, filepath.Base(out))
+	defer building.Remove()
+	aside := filepath.Join(building.Path, filepath.Base(out))
 	if isWhole(out) {
 		_ = os.Link(out, aside)
 	}
@@ -70,14 +70,4 @@ func isWhole(out string) bool {
 	}
 	text, err := os.ReadFile(sizeFile(out))
 	return err == nil && string(text) == string(sizeText(info))
-}
-
-// sweep removes what builds that were killed have left in a folder. A build of a day ago is no longer at work.
-func sweep(folder string) {
-	left, _ := filepath.Glob(filepath.Join(folder, asidePrefix+"*")) // the pattern is well formed
-	for _, dir := range left {
-		if info, err := os.Stat(dir); err == nil && time.Since(info.ModTime()) > 24*time.Hour {
-			_ = os.RemoveAll(dir) // the next build tries again
-		}
-	}
 }

@@ -2,7 +2,6 @@ package cmd
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -42,12 +41,6 @@ type acceptedProp struct {
 // acceptDrift prints the change to the program that accepts what was changed outside athanor of a resource. It writes nothing.
 func acceptDrift(o *session.Opener, c *cli.Context) error {
 	address := c.String("accept")
-	switch {
-	case c.Bool("repair"):
-		return cli.Hint(errors.New("--accept and --repair are opposites"), "--accept ADDRESS changes the program, --repair changes the object back")
-	case c.String("stack") != "":
-		return cli.Hint(errors.New("--accept needs the program, which --stack leaves out"), "athanor drift --accept "+render.ShellWord(address)+" TARGET")
-	}
 	s, err := o.OpenStage(c)
 	if err != nil || s == nil {
 		return err

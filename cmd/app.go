@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"strings"
 	"time"
 
@@ -37,7 +38,7 @@ func (a *app) run(ctx context.Context, args []string) int {
 	defer a.Interrupts.End()
 	line := cli.App{
 		Name: a.Name(), Usage: "make the cloud match a program", Description: overview, Examples: overviewExamples,
-		Reader: a.In, Writer: a.Out, Commands: a.commands(), Guard: untrusted.OnlyRead, Meant: a.meant(), Complete: func(w cli.Wanted) []string { return completedWords(a.Opener, w) },
+		Reader: a.In, Writer: a.Out, Commands: a.commands(), Guard: untrusted.OnlyRead, Rules: flagRules, LookupEnv: os.LookupEnv, Meant: a.meant(), Complete: func(w cli.Wanted) []string { return completedWords(a.Opener, w) },
 		Help: func(w io.Writer, text string) { a.Style(w).Help(w, text) },
 	}
 	notice := a.Release.LookForNewer(ctx, args, a.Program == nil && !a.AsJSON && terminal.IsTerminal(a.Out) && terminal.IsTerminal(a.Err))

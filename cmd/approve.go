@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"errors"
 	"fmt"
 	"time"
 
@@ -45,6 +46,8 @@ func approvePlan(o *session.Opener, c *cli.Context) error {
 	switch {
 	case c.String("require") != "":
 		return requireApproval(o, c)
+	case id == "" && (c.Bool("reject") || c.IsSet("note")):
+		return cli.Hint(errors.New("approve: which plan?"), "athanor approve ID --reject --note TEXT; `athanor approve` lists the submitted plans")
 	case id == "":
 		return listPlans(o, c)
 	}

@@ -45,6 +45,9 @@ func writeCompletion(o *session.Opener, c *cli.Context) error {
 			shell = filepath.Base(os.Getenv("SHELL"))
 		}
 	}
+	if shell == "" {
+		return cli.Hint(errors.New("completion: for which shell?"), "athanor completion bash, zsh or fish")
+	}
 	script := cli.CompletionScript(shell)
 	if script == "" {
 		return cli.Hint(fmt.Errorf("completion: no script for %q", shell), "bash, zsh or fish")

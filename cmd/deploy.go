@@ -2,7 +2,6 @@ package cmd
 
 import (
 	"context"
-	"errors"
 
 	"github.com/athanor-dev/athanor/cmd/cli"
 	"github.com/athanor-dev/athanor/cmd/internal/loader"
@@ -103,9 +102,6 @@ func deployTarget(o *session.Opener, c *cli.Context) error {
 }
 
 func planOnly(o *session.Opener, c *cli.Context) error {
-	if c.Bool("markdown") && (o.AsJSON || c.Bool("iam")) {
-		return cli.Hint(errors.New("--markdown: the plan is printed in one form"), "leave out --json or --iam")
-	}
 	if untrusted.Is(c) {
 		return planUntrusted(o, c)
 	}

@@ -50,9 +50,6 @@ func compareDrift(o *session.Opener, c *cli.Context) error {
 	if c.IsSet("accept") {
 		return acceptDrift(o, c)
 	}
-	if c.Bool("report") && (c.Bool("repair") || c.IsSet("target") || c.IsSet("exclude")) {
-		return cli.Hint(errors.New("--report: it is of the whole stage as it was found"), "athanor drift --report, without --repair, --target and --exclude")
-	}
 	s, err := o.OpenStage(c)
 	if err != nil || s == nil {
 		return err

@@ -41,19 +41,17 @@ events --after 120 --json       only what came after event 120`,
 	}
 }
 
-// runName is what the id of a run looks like, shortRun its last part, by which history lists it.
-var (
-	runName  = regexp.MustCompile(`^\d{8}-\d{6}-[A-Z0-9]+$`)
-	shortRun = regexp.MustCompile(`^[A-Z0-9]{6}$`)
-)
+// runName is what the id of a run looks like.
+var runName = regexp.MustCompile(`^\d{8}-\d{6}-[A-Z0-9]+$`)
 
-// namesRun reports whether an argument is the name of a run, and not a TARGET: a short one may also be that of a folder.
+// namesRun reports whether an argument is meant as a run, and not as a TARGET: it has the form of an id, or is a word that is no file.
+// History lists runs by the last part of their ids, which may also be the name of a folder.
 func namesRun(argument string) bool {
-	if !shortRun.MatchString(argument) {
-		return runName.MatchString(argument)
+	if runName.MatchString(argument) {
+		return true
 	}
 	_, err := os.Lstat(argument)
-	return errors.Is(err, os.ErrNotExist)
+	return errors.Is(err, os.ErrNotExist) && argument != "-" && !strings.ContainsAny(argument, `/\.`)
 }
 
 func showEvents(o *session.Opener, c *cli.Context) error {
@@ -112,7 +110,7 @@ func findRun(s *session.Session, c *cli.Context, id string) (statestore.Run, err
 	if id == "" {
 		return statestore.Run{}, cli.Hint(fmt.Errorf("%s: state has no run", s.Stage), "a deploy that changes something is a run")
 	}
-	return statestore.Run{}, cli.HintNearest(fmt.Errorf("%s has no run %s", s.Stage, id), id, ids, "`athanor history` lists the runs")
+	return statestore.Run{}, cli.HintNearest(fmt.Errorf("%s has no run %s", s.Stage, id), id, ids, "`athanor history` lists the runs; a directory is written ./"+id)
 }
 
 // sayEnded says how a run that was followed ended. With --json its last event says it, unless it could not write one.

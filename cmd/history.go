@@ -73,7 +73,9 @@ func firstDeploy(c *cli.Context) string {
 // compareRuns shows what two runs did differently.
 func compareRuns(o *session.Opener, c *cli.Context) error {
 	if c.NArg() < 2 || !namesRun(c.Args().Get(1)) {
-		return cli.Hint(errors.New("history: which other run?"), "athanor history RUN RUN compares two runs, `athanor events RUN` shows one")
+		run := c.Args().First()
+		return cli.Hint(fmt.Errorf("history: with which other run is %s compared?", run),
+			"athanor history RUN RUN compares two runs, `athanor events RUN` shows one; a directory is written ./"+run)
 	}
 	if c.IsSet("limit") {
 		return errors.New("history: --limit is for the list of runs, and not for two of them")

@@ -70,9 +70,6 @@ func initialize(o *session.Opener, c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	if c.IsSet("module") && !c.Bool("go") {
-		return cli.Hint(errors.New("--module is for a Go program"), "add --go")
-	}
 	files, err := template.Files(chosen.Name, name, c.Bool("go"))
 	if err != nil {
 		return err

@@ -69,6 +69,9 @@ type migratedLine struct {
 }
 
 func stateMigrate(o *session.Opener, c *cli.Context) error {
+	if c.NArg() > 2 {
+		return cli.Hint(fmt.Errorf("unexpected argument %q", c.Args().Get(2)), "athanor state migrate FROM TO; quote a store whose name has blanks")
+	}
 	if c.NArg() != 2 {
 		return cli.Hint(errors.New("state migrate: from which store to which?"), "athanor state migrate FROM TO; "+project.StoreForms)
 	}

@@ -44,6 +44,9 @@ func printOutputs(o *session.Opener, c *cli.Context) error {
 	if c.NArg() == 1 && athanor.CheckName(name) != nil || c.NArg() == 0 {
 		name, names = "", 0
 	}
+	if c.Bool("raw") && name == "" {
+		return cli.Hint(errors.New("output --raw: which output?"), "athanor output NAME --raw; `athanor output` lists them")
+	}
 	s, err := o.OpenExisting(c, names)
 	if err != nil || s == nil {
 		return err
@@ -71,8 +74,8 @@ func printOutputs(o *session.Opener, c *cli.Context) error {
 
 // printTFVars prints outputs for Terraform. A secret one is left out, and not masked: its mask would be taken for its value.
 func printTFVars(o *session.Opener, values map[string]any, secret map[string]bool, name string, reveal bool) error {
-	if name != "" || o.AsJSON {
-		return cli.Hint(errors.New("--tfvars prints all outputs, and not in JSON"), "--json alone prints what a file *.tfvars.json holds")
+	if name != "" {
+		return cli.Hint(fmt.Errorf("--tfvars prints all outputs, and not %s alone", name), "athanor output --tfvars")
 	}
 	for _, name := range slices.Sorted(maps.Keys(secret)) {
 		if secret[name] && !reveal {

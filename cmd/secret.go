@@ -11,7 +11,6 @@ import (
 	"github.com/athanor-dev/athanor/cmd/internal/project"
 	"github.com/athanor-dev/athanor/cmd/internal/session"
 	"github.com/athanor-dev/athanor/cmd/internal/untrusted"
-	"github.com/athanor-dev/athanor/reconcile/props"
 	"github.com/athanor-dev/athanor/statestore/seal"
 )
 
@@ -132,10 +131,7 @@ func secretRemove(o *session.Opener, c *cli.Context) error {
 	}
 	err = secrets.Remove(name)
 	if errors.Is(err, seal.ErrNoSecret) {
-		err = fmt.Errorf("%s has no sealed secret %s", s.Stage, name)
-		if near, ok := props.Nearest(name, secrets.Names()); ok {
-			err = cli.Hint(err, "did you mean "+near+"?")
-		}
+		err = cli.HintNearest(fmt.Errorf("%s has no sealed secret %s", s.Stage, name), name, secrets.Names(), "`athanor secret list` lists them")
 	}
 	if err != nil {
 		return err

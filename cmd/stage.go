@@ -215,8 +215,11 @@ func stageSet(o *session.Opener, c *cli.Context) error {
 		}
 		*into = new(value == "on")
 	}
+	if n == 0 && c.NArg() > 0 {
+		return cli.Hint(fmt.Errorf("stage set: %s is no KEY=VALUE", c.Args().First()), "athanor stage set private=on")
+	}
 	if n == 0 {
-		return cli.Hint(errors.New("there is nothing to set"), "athanor stage set private=on")
+		return cli.Hint(errors.New("stage set: there is nothing to set"), "athanor stage set private=on")
 	}
 	var s *session.Session
 	s, err = o.OpenProgram(c, n)

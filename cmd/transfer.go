@@ -88,7 +88,7 @@ func stateImport(o *session.Opener, c *cli.Context) error {
 	}
 	doc, err := engine.ReadExport(data)
 	if err != nil {
-		return fmt.Errorf("%s: %w", file, err)
+		return cli.Hint(fmt.Errorf("%s: %w", file, err), "`athanor state export --out FILE` writes what import reads")
 	}
 	s, err := openImport(o, c, doc)
 	if err != nil {

@@ -3,6 +3,7 @@ package cmd
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"maps"
 	"os"
@@ -50,6 +51,11 @@ func planUntrusted(o *session.Opener, c *cli.Context) error {
 		missing = unreached(c.Context, o, s.Graph)
 	}
 	if missing != "" {
+		for _, flag := range []string{"out", "submit", "iam"} {
+			if c.IsSet(flag) {
+				return fmt.Errorf("--%s: only the program can be shown, and no plan: %s", flag, missing)
+			}
+		}
 		return showProgram(o, c, g, missing)
 	}
 	// What is not observed stays as state has it.

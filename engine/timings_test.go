@@ -1,12 +1,16 @@
 package engine_test
 
 import (
+	"context"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/athanor-dev/athanor/engine"
 	"github.com/athanor-dev/athanor/engine/durations"
 	"github.com/athanor-dev/athanor/engine/state"
+	"github.com/athanor-dev/athanor/reconcile"
+	"github.com/athanor-dev/athanor/reconcile/rate"
 	"github.com/athanor-dev/athanor/reconcile/tree"
 	"github.com/athanor-dev/athanor/statestore"
 )
@@ -81,6 +85,35 @@ func TestSlowRunsSayWhatFor(t *testing.T) {
 			})
 		})
 	}
+}
+
+// windowGate lets a service be called once to create something in a window of 30 seconds.
+type windowGate struct{ *rate.Limiter }
+
+// Enter implements [reconcile.Gate].
+func (g windowGate) Enter(ctx context.Context, call reconcile.Call) (func(error), error) {
+	if call.Operation != "create" {
+		return func(error) {}, nil
+	}
+	return func(error) {}, g.Wait(ctx)
+}
+
+// TestSlowRunsNameTheLimit: a resource that waited for its turn at a service that limits its calls took as long as that, and the run says how
+// much of it was waiting. Its own calls took less than those of the other one.
+func TestSlowRunsNameTheLimit(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t)
+		b.world.gate = windowGate{rate.New(rate.Quota{Calls: 1, Window: 30 * time.Second})}
+		b.world.during = func(op, thing string) {
+			if op == "create" {
+				time.Sleep(map[string]time.Duration{"begins": 12 * time.Second, "waits": time.Second}[thing])
+			}
+		}
+		r := b.deploy(graph(res("begins", m{"name": "begins"}), res("waits", m{"name": "waits", "after": "⟦begins.id⟧"})))
+		if want := (engine.Step{Address: "waits", Seconds: 1, Limited: 18}); r.Slow == nil || r.Slow.Longest != want {
+			t.Errorf("%s: %+v, want %+v", r.Took, r.Slow, want)
+		}
+	})
 }
 
 // putMeta writes one stage-wide fact, as a run of its own.

@@ -47,6 +47,8 @@ type world struct {
 	// inFlight and most count calls at once.
 	inFlight, most int
 	during         func(op, name string)
+	// gate is that of the service; nil: it has none.
+	gate reconcile.Gate
 	// said are logs, by the text of what wrote them.
 	said map[string]said
 }
@@ -77,6 +79,9 @@ func newWorld() *world {
 }
 
 func (w *world) call(ctx context.Context, op, name string, mutates bool, do func() error) error {
+	if w.gate != nil {
+		ctx = reconcile.WithGate(ctx, w.gate)
+	}
 	return reconcile.Through(ctx, reconcile.Call{Service: "world", Operation: op, Mutates: mutates}, func(ctx context.Context) error {
 		w.mu.Lock()
 		w.inFlight++

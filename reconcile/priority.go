@@ -34,14 +34,20 @@ func (p Priority) Compare(q Priority) int {
 
 type waitedKey struct{}
 
-// WithWaited tells note how long the calls made under ctx wait for their turn.
-func WithWaited(ctx context.Context, note func(time.Duration)) context.Context {
+// WithWaited tells note how long the calls made under ctx wait for their turn, and whether a service made them wait that limits how often it
+// is called.
+func WithWaited(ctx context.Context, note func(d time.Duration, limited bool)) context.Context {
 	return context.WithValue(ctx, waitedKey{}, note)
 }
 
 // Waited notes that a call waited for its turn, which is no part of what its work takes.
-func Waited(ctx context.Context, d time.Duration) {
-	if note, ok := ctx.Value(waitedKey{}).(func(time.Duration)); ok {
-		note(d)
+func Waited(ctx context.Context, d time.Duration) { waited(ctx, d, false) }
+
+// WaitedForService notes that a call waited for its turn at a service that limits how often it is called.
+func WaitedForService(ctx context.Context, d time.Duration) { waited(ctx, d, true) }
+
+func waited(ctx context.Context, d time.Duration, limited bool) {
+	if note, ok := ctx.Value(waitedKey{}).(func(time.Duration, bool)); ok {
+		note(d, limited)
 	}
 }

@@ -59,6 +59,10 @@ type App struct {
 	Help func(w io.Writer, text string)
 	// Guard runs before each command that has no Before of its own.
 	Guard func(*Context) error
+	// LookupEnv returns a variable of the environment; nil: none is set.
+	LookupEnv func(name string) (string, bool)
+	// Rules say which flags cannot be obeyed together.
+	Rules []Rule
 }
 
 // Run runs the command that the arguments name. args[0] is ignored.
@@ -113,10 +117,18 @@ func helped(args []string) []string {
 func (a App) prepare(c *Command) {
 	c.HideHelpCommand, c.OnUsageError, c.CustomHelpTemplate = true, usageError, commandHelp
 	c.UsageText = examples(a.Name, c.UsageText)
-	if c.Before == nil && len(c.Subcommands) == 0 {
-		c.Before = a.Guard
-	}
-	if len(c.Subcommands) > 0 {
+	if len(c.Subcommands) == 0 {
+		before := c.Before
+		if before == nil {
+			before = a.Guard
+		}
+		c.Before = func(ctx *Context) error {
+			if err := a.obeyable(ctx); err != nil || before == nil {
+				return err
+			}
+			return before(ctx)
+		}
+	} else {
 		c.Action = func(ctx *Context) error {
 			if ctx.Args().Present() {
 				return a.noCommand(c.Name+" ", ctx.Args().First(), c.Subcommands)
@@ -188,7 +200,7 @@ func badFlag(c *Context, given, value, name, why string) error {
 	if strings.HasPrefix(given, "$") {
 		return withFlagsHint(c, err)
 	}
-	return reconcile.WithHint(err, "%s", strings.ReplaceAll(strings.TrimLeft(flagLine(f), " "), "\t", ": "))
+	return reconcile.WithHint(err, "%s", flagHelp(f))
 }
 
 // noFlag is the error for a flag that does not exist.
@@ -197,7 +209,7 @@ func noFlag(c *Context, name string, below bool) error {
 		return reconcile.WithHint(fmt.Errorf("flag --%s before the command", name),
 			"flags come after the command: %s deploy --%s", c.App.Name, name)
 	}
-	err := fmt.Errorf("%s has no flag --%s", strings.TrimPrefix(c.Command.HelpName, c.App.HelpName+" "), name)
+	err := fmt.Errorf("%s has no flag --%s", commandPath(c), name)
 	var names []string
 	for _, f := range c.Command.Flags {
 		names = append(names, f.Names()[0])

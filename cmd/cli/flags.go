@@ -143,7 +143,10 @@ func ConfigValues(c *Context) (map[string]string, error) {
 	values := map[string]string{}
 	for _, pair := range c.StringSlice("config") {
 		name, value, ok := strings.Cut(pair, "=")
-		if !ok || name == "" {
+		if ok && name == "" {
+			return nil, reconcile.WithHint(fmt.Errorf("--config %q: it has no name", pair), "--config NAME=VALUE")
+		}
+		if !ok {
 			return nil, reconcile.WithHint(fmt.Errorf("--config %q: it has no value", pair), "--config NAME=VALUE")
 		}
 		if other, twice := values[name]; twice && other != value {

@@ -193,6 +193,10 @@ func TestSlow(t *testing.T) {
 	render.Style{}.Result(&out, &engine.Result{Run: "r", Calls: engine.Calls{Reads: 9, Throttled: 3}, Took: 18 * time.Second, Slow: slow}, render.Ending{})
 	slow.Path = path
 	render.Style{}.Slow(&out, slow)
+	slow.Longest.Limited, slow.Path = 0.4, path[:1]
+	render.Style{}.Slow(&out, slow)
+	slow.Longest.Limited = 30
+	render.Style{}.Slow(&out, slow)
 	render.Style{}.Slow(&out, nil)
 	golden(t, "slow.txt", out.String())
 }

@@ -235,7 +235,7 @@ func TestASCII(t *testing.T) {
 
 // drawn are what people see on a terminal, each with the views that draw it.
 var drawn = map[string][]string{
-	"planning at work":        {"reading", "building"},
+	"planning at work":        {"reading", "building", "evaluating"},
 	"a small plan":            {"plan", "plan-detailed"},
 	"200 resources in groups": {"plan-folded"},
 	"what is replaced, blocked, adopted, recovered, secret, waited for": {"plan-cases"},
@@ -737,6 +737,16 @@ var views = map[string]view{
 		clock.advance(11 * time.Second)
 		shot("after 12s")
 		b.Close()
+		shot("at the end")
+	},
+	"evaluating": func(x render.Screen, shot func(string), clock *clock) {
+		stop := render.Evaluating(x, "/home/ada/shop")
+		clock.advance(4 * time.Second)
+		shot("after 4s")
+		clock.advance(time.Second)
+		shot("after 5s")
+		clock.advance(time.Minute)
+		stop()
 		shot("at the end")
 	},
 	"live": func(x render.Screen, shot func(string), clock *clock) {

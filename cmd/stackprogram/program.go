@@ -256,6 +256,9 @@ func (p *Program) evaluation(q Question) (*Answer, engine.Funcs, error) {
 	return a, f, err
 }
 
+// errNoStack is the error about a program that is none of ours.
+var errNoStack = errors.New("the program ended without an answer: it declares no stack")
+
 // readAnswer reads an answer. Of one in another protocol it tells the protocol alone.
 func readAnswer(file io.Reader) (*Answer, error) {
 	data, err := io.ReadAll(file)
@@ -263,7 +266,7 @@ func readAnswer(file io.Reader) (*Answer, error) {
 		return nil, err
 	}
 	if len(data) == 0 {
-		return nil, reconcile.WithHint(errors.New("the program ended without an answer"), "its main is to call cmd.Main")
+		return nil, reconcile.WithHint(errNoStack, "its main must call cmd.Main; `athanor init DIRECTORY --go` writes a program that does")
 	}
 	var probe struct{ Protocol int }
 	err = json.Unmarshal(data, &probe)

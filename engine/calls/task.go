@@ -16,9 +16,22 @@ type Task struct {
 	first   atomic.Pointer[time.Time]
 	changed atomic.Bool
 
-	mu     sync.Mutex
-	queued time.Duration // in which further calls waited for their turn; calls that waited together count once
-	until  time.Time     // the end of what is counted
+	mu      sync.Mutex
+	queued  turns // in which further calls waited for their turn
+	limited turns // in which calls waited since a service limits how often it is called
+}
+
+// turns is the time in which calls waited for their turn. Calls that waited together count once.
+type turns struct {
+	sum   time.Duration
+	until time.Time // the end of what is counted
+}
+
+// add counts a wait that ends now.
+func (t *turns) add(d time.Duration) {
+	now := time.Now()
+	t.sum += max(0, min(d, now.Sub(t.until)))
+	t.until = now
 }
 
 // Note returns a context that notes the calls made under it.
@@ -42,15 +55,15 @@ func Began(ctx context.Context, mutates bool) {
 }
 
 // waited notes that a call has waited for its turn until now.
-func (c *Task) waited(d time.Duration) {
-	if c.first.Load() == nil {
-		return
-	}
+func (c *Task) waited(d time.Duration, limited bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	now := time.Now()
-	c.queued += max(0, min(d, now.Sub(c.until)))
-	c.until = now
+	if limited {
+		c.limited.add(d)
+	}
+	if c.first.Load() != nil {
+		c.queued.add(d)
+	}
 }
 
 // Mutated reports that one of the calls was to change the cloud.
@@ -63,5 +76,12 @@ func (c *Task) Elapsed(begun time.Time) float64 {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return (time.Since(begun) - c.queued).Seconds()
+	return (time.Since(begun) - c.queued.sum).Seconds()
+}
+
+// Limited returns the seconds in which calls waited since a service limits how often it is called.
+func (c *Task) Limited() float64 {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.limited.sum.Seconds()
 }

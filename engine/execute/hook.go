@@ -143,7 +143,7 @@ func (w *worker) work(ctx context.Context, t *task, first preview, do func(conte
 	}
 	e := plan.Event{Type: plan.EventDone, Address: n.Address, Kind: n.KindName(), Action: action, Status: plan.StatusDone, Elapsed: calls.Elapsed(begun)}
 	e.Paths = pathTexts(n.Changed)
-	t.took, t.ended = e.Elapsed, time.Now()
+	t.took, t.limited, t.ended = e.Elapsed, calls.Limited(), time.Now()
 	switch {
 	case err != nil:
 		ended(&e, err, calls.Mutated())

@@ -32,13 +32,14 @@ type task struct {
 	do    func(t *task) (waiting bool, err error)
 	sched *schedule // that runs it
 
-	waits int
-	after []edge // what waits for this
-	index int    // among the tasks of its schedule
-	turn  int    // among them in the order of priority
-	rank  time.Duration
-	took  float64   // seconds
-	ended time.Time // zero: it did not run
+	waits   int
+	after   []edge // what waits for this
+	index   int    // among the tasks of its schedule
+	turn    int    // among them in the order of priority
+	rank    time.Duration
+	took    float64   // seconds
+	limited float64   // seconds in which a service made it wait
+	ended   time.Time // zero: it did not run
 	// with is the result that waits for this task's first commit, its own that which waits for others'.
 	with, own *company
 }
@@ -167,15 +168,18 @@ func slowest(tasks []*task) (longest Step, path []Step) {
 	ends := make([]time.Time, len(tasks))
 	for i, t := range tasks {
 		ends[i] = t.ended
-		if t.took > longest.Seconds {
-			longest = Step{t.n.Address, t.took}
+		if s := t.step(); s.whole() > longest.whole() {
+			longest = s
 		}
 	}
 	for _, i := range durations.Path(workOf(tasks), ends) {
-		path = append(path, Step{tasks[i].n.Address, tasks[i].took})
+		path = append(path, tasks[i].step())
 	}
 	return longest, path
 }
+
+// step is what the run says of a task that it took long for.
+func (t *task) step() Step { return Step{t.n.Address, t.took, t.limited} }
 
 // readyHeap gives the most urgent task.
 type readyHeap []*task

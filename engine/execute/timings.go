@@ -52,7 +52,12 @@ func (r *Run) keepDurations(end *statestore.Change, known durations.Table) {
 type Step struct {
 	Address string  `json:"address"`
 	Seconds float64 `json:"seconds"`
+	// Limited are the further seconds in which its calls waited since a service limits how often it is called.
+	Limited float64 `json:"limited,omitempty"`
 }
+
+// whole are the seconds of the work with those of the waiting.
+func (s Step) whole() float64 { return s.Seconds + s.Limited }
 
 // Slow says what a run took long for.
 type Slow struct {
@@ -68,7 +73,7 @@ const long = 10 * time.Second
 func (p *report) slow(longest Step, path []Step) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if longest.Seconds > p.slowest.Longest.Seconds {
+	if longest.whole() > p.slowest.Longest.whole() {
 		p.slowest.Longest = longest
 	}
 	p.slowest.Path = append(p.slowest.Path, path...)

@@ -24,8 +24,11 @@ var source embed.FS
 // Provider is the family local. It has no settings and needs no credentials.
 func Provider() reconcile.Provider {
 	return reconcile.Provider{
-		Name:  "local",
-		Open:  func(context.Context, any) (reconcile.Cloud, error) { return machine{}, nil },
+		Name: "local",
+		Open: func(context.Context, any) (reconcile.Cloud, error) {
+			sweepLocks()
+			return machine{}, nil
+		},
 		Kinds: Kinds(),
 	}
 }

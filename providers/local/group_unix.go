@@ -14,6 +14,8 @@ import (
 	"path/filepath"
 	"syscall"
 	"time"
+
+	"github.com/athanor-dev/athanor/reconcile/scratch"
 )
 
 // commandGroup is the process group of one run of a command. Its keeper kills the group when this process ends, and holds the
@@ -59,25 +61,9 @@ func commandLock(nonce string) string {
 // lockPrefix and lockSuffix begin and end the names of the files of locks.
 const lockPrefix, lockSuffix = "athanor-command-", ".lock"
 
-// sweepLocks removes the files of a day ago whose lock nobody holds: those of runs that were killed, and never tried again.
-func sweepLocks() {
-	paths, _ := filepath.Glob(filepath.Join(os.TempDir(), lockPrefix+"*"+lockSuffix)) // the pattern is well formed
-	for _, path := range paths {
-		if info, err := os.Lstat(path); err != nil || time.Since(info.ModTime()) < 24*time.Hour {
-			continue
-		}
-		f, err := os.OpenFile(path, os.O_RDWR|syscall.O_NOFOLLOW, 0)
-		if err != nil {
-			continue // it is somebody else's
-		}
-		if syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) == nil {
-			if current, _ := isAt(f, path); current {
-				os.Remove(path) // the next run tries again
-			}
-		}
-		f.Close()
-	}
-}
+// sweepLocks removes the files of a day ago whose lock nobody holds: those of runs that were killed, and never tried again. A younger one may
+// be about to be locked.
+func sweepLocks() { scratch.Sweep(os.TempDir(), lockPrefix, lockSuffix, 24*time.Hour) }
 
 // lockCommand takes the lock, and waits for it as long as ctx lasts. Where there is none to take the command runs without: the
 // keeper of an earlier run has ended that with its process.
@@ -85,7 +71,6 @@ func lockCommand(ctx context.Context, nonce string) (*os.File, error) {
 	if nonce == "" {
 		return nil, nil
 	}
-	sweepLocks()
 	path := commandLock(nonce)
 	for {
 		f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR|syscall.O_NOFOLLOW, 0o600)

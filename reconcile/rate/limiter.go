@@ -121,7 +121,7 @@ func (l *Limiter) Wait(ctx context.Context) error {
 	default:
 	}
 	since := time.Now()
-	defer func() { reconcile.Waited(ctx, time.Since(since)) }()
+	defer func() { reconcile.WaitedForService(ctx, time.Since(since)) }()
 	select {
 	case <-w.Turn():
 		return ctx.Err()

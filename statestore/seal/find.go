@@ -109,8 +109,9 @@ func (s source) find(p Place, known string, makeIt bool) (*Key, error) {
 	if passphrase := s.getenv(EnvPassphrase); makeIt && known == "" && passphrase != "" && len(p.Beside) > 0 {
 		return s.bornWrapped(p, passphrase)
 	}
-	k, err := s.derived(p, makeIt && known == "")
-	if errors.Is(err, fs.ErrNotExist) {
+	makeIt = makeIt && known == ""
+	k, err := s.derived(p, makeIt)
+	if errors.Is(err, fs.ErrNotExist) && !makeIt { // else the file cannot be made
 		return nil, &KeyError{Want: known}
 	}
 	if err != nil {

@@ -217,6 +217,8 @@ type KeyError struct {
 
 func (e *KeyError) Error() string {
 	switch {
+	case e.Want == "" && e.Have == "":
+		return "the stage has no key yet"
 	case e.Refused != nil:
 		return fmt.Sprintf("the stage key %s is not at hand: %v", e.Want, e.Refused)
 	case e.Have == "":

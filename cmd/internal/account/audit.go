@@ -52,6 +52,9 @@ audit shop --out shop.jsonl             from a schedule: only what is new is rea
 }
 
 func audit(t *terminal.Terminal, c *cli.Context) (err error) {
+	if c.NArg() > 1 {
+		return cli.Hint(fmt.Errorf("unexpected argument %q", c.Args().Get(1)), "one STACK at most")
+	}
 	known, err := expected(c.String("expect"))
 	if err != nil {
 		return err

@@ -59,7 +59,10 @@ type loginLine struct {
 
 // originOf is the service that a command names.
 func originOf(c *cli.Context) (string, error) {
-	if c.NArg() != 1 {
+	if c.NArg() > 1 {
+		return "", fmt.Errorf("unexpected argument %q", c.Args().Get(1))
+	}
+	if c.NArg() == 0 {
 		return "", cli.Hint(fmt.Errorf("%s: which service?", c.Command.Name), "athanor "+c.Command.Name+" https://HOST")
 	}
 	origin, err := remote.Origin(c.Args().First())

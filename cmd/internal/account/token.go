@@ -125,6 +125,9 @@ func tokenList(t *terminal.Terminal, c *cli.Context) (err error) {
 	if err != nil {
 		return err
 	}
+	if len(all) == 0 && !t.AsJSON {
+		fmt.Fprintf(t.Err, "no tokens yet\nnext:  athanor token create --name NAME --role ROLE\n")
+	}
 	for _, token := range all {
 		if t.WroteJSON(token) {
 			continue

@@ -78,14 +78,8 @@ func adopt(o *session.Opener, c *cli.Context) error {
 		return adoptFrom(o, c)
 	case c.Bool("finish"):
 		return adoptFinish(o, c)
-	case c.IsSet("only"), c.IsSet("out"), c.IsSet("go"):
-		of := []string{"--only", "--out", "--go"}
-		given := slices.DeleteFunc(of, func(flag string) bool { return !c.IsSet(flag[2:]) })
-		return cli.Hint(fmt.Errorf("%s: goes with --from", strings.Join(given, ", ")), "athanor adopt --from wrangler.jsonc --out .")
 	case c.Bool("scan"):
 		return scan(o, c)
-	case c.IsSet("kind"), c.IsSet("write"):
-		return cli.Hint(errors.New("--kind and --write go with --scan"), "athanor adopt --scan --write ID")
 	case c.NArg() < 2:
 		return cli.Hint(errors.New("adopt: which address, and which object?"), "athanor adopt ADDRESS ID; `athanor adopt --scan` lists objects")
 	}

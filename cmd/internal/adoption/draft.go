@@ -29,21 +29,16 @@ import (
 
 // adoptedStack is what --json reports of a state that was read.
 type adoptedStack struct {
-	Source    string          `json:"source"`
-	File      string          `json:"file"`
-	Stack     string          `json:"stack"`
-	Stage     string          `json:"stage"`
-	Written   string          `json:"written,omitempty"`
-	YAML      string          `json:"yaml,omitempty"`
-	Go        string          `json:"go,omitempty"`
-	Counts    adoptionCounts  `json:"counts"`
-	Resources []from.Resource `json:"resources"`
-	Objects   []from.Entry    `json:"objects"`
-	Secrets   []from.Secret   `json:"secrets"`
-	Drift     []from.Drift    `json:"drift"`
-	Observed  bool            `json:"observed"`
-	Notes     []from.Note     `json:"notes"`
-	LetGo     []string        `json:"letGo"`
+	Source string `json:"source"`
+	File   string `json:"file"`
+	declaredStack
+	Written  string         `json:"written,omitempty"`
+	Counts   adoptionCounts `json:"counts"`
+	Objects  []from.Entry   `json:"objects"`
+	Secrets  []from.Secret  `json:"secrets"`
+	Drift    []from.Drift   `json:"drift"`
+	Observed bool           `json:"observed"`
+	LetGo    []string       `json:"letGo"`
 	// Program says what was read of the source's program.
 	Program []string `json:"program,omitempty"`
 	// Changes are those of the source since the stack was written, where one was.
@@ -123,9 +118,10 @@ func adoptDraft(o *session.Opener, c *cli.Context, source from.Drafter, read for
 		return err
 	}
 	report := adoptedStack{
-		Source: source.Kind(), File: read.Shown, Stack: stack.Name, Stage: s.Stage.Name, Counts: countsOf(stack), Resources: stack.Resources,
-		Objects: orEmpty(stack.Entries), Secrets: orEmpty(stack.Secrets), Drift: orEmpty(stack.Drifts), Observed: observed != nil,
-		Notes: orEmpty(stack.Notes), LetGo: orEmpty(stack.LetGo), Program: stack.Program,
+		Source: source.Kind(), File: read.Shown,
+		declaredStack: declaredStack{Stack: stack.Name, Stage: s.Stage.Name, Resources: stack.Resources, Notes: orEmpty(stack.Notes)},
+		Counts:        countsOf(stack), Objects: orEmpty(stack.Entries), Secrets: orEmpty(stack.Secrets), Drift: orEmpty(stack.Drifts),
+		Observed: observed != nil, LetGo: orEmpty(stack.LetGo), Program: stack.Program,
 	}
 	if again {
 		if report.Changes, err = changedSince(c.Context, s, out, l, stack, base); err != nil {
@@ -137,18 +133,15 @@ func adoptDraft(o *session.Opener, c *cli.Context, source from.Drafter, read for
 		reportChanges(o, report, out, name)
 		return nil
 	}
-	switch {
-	case out != "":
+	if out == "" {
+		report.hold(text, l)
+	} else {
 		if report.Written, err = writeStack(o, out, name, stack.Name, text, l); err == nil {
 			err = writeBaseline(out, stack, base)
 		}
 		if err != nil {
 			return err
 		}
-	case o.AsJSON && l.isGo:
-		report.Go = string(text)
-	case o.AsJSON:
-		report.YAML = string(text)
 	}
 	if err := sealAll(c.Context, s, stack.Secrets); err != nil {
 		return err

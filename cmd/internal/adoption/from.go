@@ -122,16 +122,31 @@ func (o *choice) choose(stacks []from.Stack) error {
 	return o.unmatched()
 }
 
-// writtenStack is a stack as --json reports it.
+// declaredStack is what --json reports of every stack that declares what another tool has deployed.
+type declaredStack struct {
+	Stack string `json:"stack"`
+	Stage string `json:"stage,omitempty"`
+	// YAML or Go is the stack itself, where no file holds it.
+	YAML      string          `json:"yaml,omitempty"`
+	Go        string          `json:"go,omitempty"`
+	Resources []from.Resource `json:"resources"`
+	Notes     []from.Note     `json:"notes"`
+}
+
+// hold keeps the text of a stack.
+func (d *declaredStack) hold(text []byte, l language) {
+	if l.isGo {
+		d.Go = string(text)
+	} else {
+		d.YAML = string(text)
+	}
+}
+
+// writtenStack is what --json reports of a stack of a configuration.
 type writtenStack struct {
-	Stack       string          `json:"stack"`
-	Environment string          `json:"environment,omitempty"`
-	Stage       string          `json:"stage,omitempty"`
-	File        string          `json:"file,omitempty"`
-	YAML        string          `json:"yaml,omitempty"`
-	Go          string          `json:"go,omitempty"`
-	Resources   []from.Resource `json:"resources"`
-	Notes       []from.Note     `json:"notes"`
+	declaredStack
+	Environment string `json:"environment,omitempty"`
+	File        string `json:"file,omitempty"`
 }
 
 // writeStacks writes each stack into a file of a folder, or the only one to standard output.
@@ -157,7 +172,7 @@ func writeStacks(o *session.Opener, stacks []from.Stack, dir, out string, l lang
 		if err != nil {
 			return all, err
 		}
-		w := writtenStack{Stack: s.Name, Environment: s.Environment, Stage: s.Stage, Resources: s.Resources, Notes: s.Notes}
+		w := writtenStack{declaredStack: declaredStack{Stack: s.Name, Stage: s.Stage, Resources: s.Resources, Notes: s.Notes}, Environment: s.Environment}
 		switch {
 		case out != "":
 			folder, name := out, "athanor.yaml"
@@ -172,10 +187,8 @@ func writeStacks(o *session.Opener, stacks []from.Stack, dir, out string, l lang
 			if w.File, err = writeStack(o, folder, name, s.Name, text, l); err != nil {
 				return all, err
 			}
-		case o.AsJSON && l.isGo:
-			w.Go = string(text)
 		case o.AsJSON:
-			w.YAML = string(text)
+			w.hold(text, l)
 		default:
 			if _, err := o.Out.Write(text); err != nil {
 				return all, err

@@ -29,6 +29,7 @@ import (
 	"github.com/athanor-dev/athanor/cmd/internal/untrusted"
 	"github.com/athanor-dev/athanor/cmd/render"
 	"github.com/athanor-dev/athanor/docs"
+	"github.com/athanor-dev/athanor/reconcile/scratch"
 )
 
 // MCP is the command mcp of a release.
@@ -294,12 +295,12 @@ func (s *agentServer) deploy(
 	if err != nil {
 		return nil, nil, err
 	}
-	work, err := os.MkdirTemp("", "athanor-mcp")
+	work, err := scratch.New("", "athanor-mcp-")
 	if err != nil {
 		return nil, nil, err
 	}
-	defer os.RemoveAll(work)
-	file := filepath.Join(work, "plan.json")
+	defer work.Remove()
+	file := filepath.Join(work.Path, "plan.json")
 	token := request.Params.RequestState
 	if token == "" {
 		return s.ask(ctx, dir, file, flags)

@@ -11,8 +11,10 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/athanor-dev/athanor/cmd/cli"
+	"github.com/athanor-dev/athanor/reconcile/localfile"
 )
 
 // Absolute is a path from the root; one that cannot be resolved stays as it is.
@@ -23,6 +25,15 @@ func Absolute(path string) string {
 	return path
 }
 
+// ConfigFolder is the folder of the user's configuration, in which athanor keeps permissions, tokens and keys.
+func ConfigFolder() (string, error) {
+	dir, err := os.UserConfigDir()
+	if err != nil {
+		return "", cli.Hint(err, "export HOME=DIRECTORY: permissions, tokens and keys are kept below it")
+	}
+	return filepath.Join(dir, "athanor"), nil
+}
+
 // Folder is the folder that a target is or lies in: its state is found there without its program.
 func Folder(target string) string {
 	path := Absolute(target)
@@ -30,6 +41,14 @@ func Folder(target string) string {
 		return filepath.Dir(path)
 	}
 	return path
+}
+
+// ExistingFolder is [Folder] of a target that must exist where one is given: else what is kept below it would seem to be empty.
+func ExistingFolder(target string) (string, error) {
+	if _, err := os.Stat(Absolute(target)); target != "" && err != nil {
+		return "", cli.Hint(fmt.Errorf("%s: %w", target, WithoutPath(err)), "the directory of the project, whose state store is used; default the current one")
+	}
+	return Folder(target), nil
 }
 
 // WithoutPath keeps an error from saying the path twice.
@@ -59,18 +78,34 @@ func Interruptible(ctx context.Context, read func() ([]byte, error)) ([]byte, er
 	}
 }
 
-// Replace writes a file in one step: it has what it had, or all of the new data. It is private from its first byte on.
+// Replace writes a file in one step: it has what it had, or all of the new data. It is private from its first byte on. A device or a pipe
+// is written to, and stays what it is.
 func Replace(file string, data []byte, mode os.FileMode) error {
-	aside, err := os.CreateTemp(filepath.Dir(file), ".athanor-*")
+	if isStream(file) {
+		return writeStream(file, data)
+	}
+	return localfile.Replace(file, data, mode)
+}
+
+// isStream reports whether a path is that of a device or a pipe, such as /dev/null and /dev/stdout. A link elsewhere is replaced: it may
+// lead out of the project.
+func isStream(file string) bool {
+	info, err := os.Lstat(file)
+	if err != nil {
+		return false
+	}
+	isLink := info.Mode()&fs.ModeSymlink != 0
+	return !info.Mode().IsRegular() && !info.IsDir() && (!isLink || strings.HasPrefix(Absolute(file), "/dev/"))
+}
+
+// writeStream writes to a file that is there already.
+func writeStream(file string, data []byte) error {
+	f, err := os.OpenFile(file, os.O_WRONLY|os.O_APPEND, 0)
 	if err != nil {
 		return err
 	}
-	defer os.Remove(aside.Name())
-	_, err = aside.Write(data)
-	if err = errors.Join(err, aside.Chmod(mode), aside.Sync(), aside.Close()); err != nil {
-		return err
-	}
-	return os.Rename(aside.Name(), file)
+	_, err = f.Write(data)
+	return errors.Join(err, f.Close())
 }
 
 // WritePrivate writes what --out names: a file that its owner alone may read.

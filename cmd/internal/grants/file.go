@@ -13,7 +13,9 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"github.com/athanor-dev/athanor/cmd/internal/files"
 	"github.com/athanor-dev/athanor/reconcile"
+	"github.com/athanor-dev/athanor/reconcile/localfile"
 )
 
 // allowNames are the names of the kinds in the user's file.
@@ -25,11 +27,8 @@ func allowNames() map[Kind]string {
 
 // FilePath returns the path of the user's file of permissions.
 func FilePath() (string, error) {
-	dir, err := os.UserConfigDir()
-	if err != nil {
-		return "", err
-	}
-	return filepath.Join(dir, "athanor", "config.yaml"), nil
+	dir, err := files.ConfigFolder()
+	return filepath.Join(dir, "config.yaml"), err
 }
 
 // Read reads what the user's file allows in a project; dirs are the folders that it may be listed by. A file that is
@@ -149,14 +148,5 @@ func write(path string, data []byte) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return err
 	}
-	aside, err := os.CreateTemp(filepath.Dir(path), ".config-*")
-	if err != nil {
-		return err
-	}
-	defer os.Remove(aside.Name())
-	_, err = aside.Write(data)
-	if err = errors.Join(err, aside.Sync(), aside.Close()); err != nil {
-		return err
-	}
-	return os.Rename(aside.Name(), path)
+	return localfile.Replace(path, data, 0o600)
 }

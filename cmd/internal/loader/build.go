@@ -29,6 +29,11 @@ func (l *Loader) Delegate(c *cli.Context, src *Source, names int) error {
 	if err != nil {
 		return err
 	}
+	if !callsMain(src.Dir) { // any other main would run, and end as if all were done
+		if _, err := nameOf(c.Context, l.Screen(l.Err), binary, src.Dir); err != nil {
+			return fmt.Errorf("%s: %w", src.Dir, err)
+		}
+	}
 	return l.Become(c, binary, src, names)
 }
 

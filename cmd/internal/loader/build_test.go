@@ -11,9 +11,9 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/athanor-dev/athanor/cmd/internal/terminal"
+	"github.com/athanor-dev/athanor/reconcile/scratch"
 )
 
 // goStack is a folder with a Go program that says what it was built of.
@@ -123,16 +123,17 @@ func TestCutBuild(t *testing.T) {
 	if now, err := os.ReadFile(binary); err != nil || string(now) != string(whole) {
 		t.Errorf("the program has %d bytes of %d (%v)", len(now), len(whole), err)
 	}
-	// Athanor itself was killed in the middle: half programs lie beside, from now and from long ago.
+	// Athanor itself was killed in the middle: half programs lie beside. Another one builds.
 	t.Setenv("PATH", path)
-	for name, age := range map[string]time.Duration{"build-now": 0, "build-old": 25 * time.Hour} {
-		left := filepath.Join(filepath.Dir(binary), name)
-		err := errors.Join(os.Mkdir(left, 0o700), os.WriteFile(filepath.Join(left, filepath.Base(binary)), whole[:100000], 0o700),
-			os.Chtimes(left, time.Time{}, time.Now().Add(-age)))
-		if err != nil {
-			t.Fatal(err)
-		}
+	half := filepath.Join(filepath.Dir(binary), "build-half")
+	if err := errors.Join(os.Mkdir(half, 0o700), os.WriteFile(filepath.Join(half, filepath.Base(binary)), whole[:100000], 0o700)); err != nil {
+		t.Fatal(err)
 	}
+	other, err := scratch.New(filepath.Dir(half), "build-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer other.Remove()
 	write("text.go", "package main\n\nconst text = \"two\"\n")
 	if binary, err = a.Build(t.Context(), dir); err != nil {
 		t.Fatal(err)
@@ -141,7 +142,7 @@ func TestCutBuild(t *testing.T) {
 		t.Errorf("the program says %q (%v)", said, err)
 	}
 	left, err := filepath.Glob(filepath.Join(filepath.Dir(binary), "build-*"))
-	if err != nil || len(left) != 1 || filepath.Base(left[0]) != "build-now" {
+	if err != nil || len(left) != 1 || left[0] != other.Path {
 		t.Errorf("left are %q (%v)", left, err)
 	}
 }

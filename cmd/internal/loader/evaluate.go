@@ -13,6 +13,7 @@ import (
 
 	"github.com/athanor-dev/athanor"
 	"github.com/athanor-dev/athanor/cmd/cli"
+	"github.com/athanor-dev/athanor/cmd/render"
 	"github.com/athanor-dev/athanor/cmd/stackprogram"
 	"github.com/athanor-dev/athanor/engine"
 )
@@ -28,7 +29,9 @@ func (l *Loader) Evaluate(ctx context.Context, q stackprogram.Question) (*engine
 		return nil, err
 	}
 	// The child goes first: a panic in a goroutine, and os.Exit, end the process that they are in, and only another one can say so.
+	stop := render.Evaluating(l.Screen(l.Err), q.Dir)
 	other := <-secondEvaluation(ctx, self, q)
+	stop()
 	if other.ended {
 		return nil, other.err
 	}
@@ -124,7 +127,13 @@ func (l *Loader) StackName(ctx context.Context, src *Source) (string, error) {
 	if binary == "" {
 		return "", &CommandError{}
 	}
-	answer, _, err := stackprogram.Ask(ctx, exec.Command(binary), stackprogram.Question{Dir: src.Dir, NameOnly: true})
+	return nameOf(ctx, l.Screen(l.Err), binary, src.Dir)
+}
+
+// nameOf asks a program for the name of its stack.
+func nameOf(ctx context.Context, screen render.Screen, binary, dir string) (string, error) {
+	defer render.Evaluating(screen, dir)()
+	answer, _, err := stackprogram.Ask(ctx, exec.Command(binary), stackprogram.Question{Dir: dir, NameOnly: true})
 	if err != nil {
 		return "", err
 	}
@@ -135,6 +144,7 @@ func (l *Loader) StackName(ctx context.Context, src *Source) (string, error) {
 // when the program has functions, and runs them. What that one prints goes to out, and what it says of errors to errs, or
 // into the error when that is nil.
 func (l *Loader) InChildren(ctx context.Context, binary string, q stackprogram.Question, out, errs io.Writer) (*engine.Graph, error) {
+	defer render.Evaluating(l.Screen(l.Err), q.Dir)()
 	second := secondEvaluation(ctx, binary, q)
 	cmd := exec.Command(binary)
 	cmd.Stdout, cmd.Stderr = out, errs

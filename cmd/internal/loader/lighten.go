@@ -59,6 +59,20 @@ func UsesKinds(dir string) bool {
 	return false
 }
 
+// callsMain reports whether a file of a folder calls Main of package cmd itself. A program may do so by another package too.
+func callsMain(dir string) bool {
+	for _, path := range goFiles(dir) {
+		file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution)
+		if err != nil {
+			continue // the compiler says it when the program is built
+		}
+		if spec, alias := commandPackage(file); spec != nil && (alias == "." || slices.Contains(usedOf(file, alias), "Main")) {
+			return true
+		}
+	}
+	return false
+}
+
 // commandPackage is how a file imports package cmd, nil where it does not, and its name there.
 func commandPackage(file *ast.File) (*ast.ImportSpec, string) {
 	ours := gomodule.ModulePath() + "/cmd"

@@ -84,7 +84,7 @@ func (l *Loader) Source(ctx context.Context, target string) (*Source, error) {
 	info, err := os.Stat(path)
 	if err != nil {
 		way := "a directory with athanor.yaml or a Go main package, a file, or -"
-		if !strings.ContainsAny(target, `/\.`) {
+		if errors.Is(err, fs.ErrNotExist) && !strings.ContainsAny(target, `/\.`) {
 			way += "; a stage is named by --stage " + target
 		}
 		return nil, cli.Hint(fmt.Errorf("target %s: %w", target, files.WithoutPath(err)), way)

@@ -12,7 +12,9 @@ import (
 	"path/filepath"
 	"runtime"
 
+	"github.com/athanor-dev/athanor/cmd/internal/files"
 	"github.com/athanor-dev/athanor/reconcile"
+	"github.com/athanor-dev/athanor/reconcile/localfile"
 	"github.com/athanor-dev/athanor/statestore/remote"
 )
 
@@ -27,11 +29,8 @@ var ErrNone = errors.New("there is no token for it on this machine")
 
 // Path is the file of tokens in the user's configuration folder.
 func Path() (string, error) {
-	dir, err := os.UserConfigDir()
-	if err != nil {
-		return "", err
-	}
-	return filepath.Join(dir, "athanor", "services.json"), nil
+	dir, err := files.ConfigFolder()
+	return filepath.Join(dir, "services.json"), err
 }
 
 // entry is what the file has for one origin: its token, or that the keyring has it.
@@ -164,20 +163,5 @@ func write(path string, all map[string]entry) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return err
 	}
-	f, err := os.CreateTemp(filepath.Dir(path), "services-*") // only its owner can read it
-	if err != nil {
-		return err
-	}
-	defer os.Remove(f.Name())
-	_, err = f.Write(append(data, '\n'))
-	if err == nil {
-		err = f.Sync()
-	}
-	if closing := f.Close(); err == nil {
-		err = closing
-	}
-	if err != nil {
-		return err
-	}
-	return os.Rename(f.Name(), path)
+	return localfile.Replace(path, append(data, '\n'), 0o600)
 }

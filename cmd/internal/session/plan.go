@@ -98,7 +98,7 @@ func (s *Session) Proceed(c *cli.Context, p *engine.Plan, err error) error {
 	if p == nil {
 		return err
 	}
-	if !a.AsJSON && (err != nil || p.Pending() || len(p.Blocked()) > 0 || p.Destroy && len(p.Warnings) > 0) {
+	if !a.AsJSON && (err != nil && len(p.Actions) > 0 || p.Pending() || len(p.Blocked()) > 0 || p.Destroy && len(p.Warnings) > 0) {
 		s.ShowPlan(a.Err, p, !c.Bool("yes"))
 	}
 	if err != nil && a.AsJSON {

@@ -144,8 +144,8 @@ func (s *Session) adoptStore(c *cli.Context, src *loader.Source, store string) e
 // ReadReview reads the reviewed plan of a deploy, nil when none is given.
 func (s *Session) ReadReview(c *cli.Context) error {
 	if id := c.String("approved"); id != "" {
-		if c.IsSet("reviewed") || s.savedFile != nil {
-			return cli.Hint(errors.New("--approved: the plan is the approved one"), "leave out --reviewed, and name the program as TARGET")
+		if s.savedFile != nil {
+			return cli.Hint(errors.New("--approved: the plan is the approved one"), "name the program as TARGET")
 		}
 		return s.readApproved(c.Context, id)
 	}

@@ -287,6 +287,11 @@ func (o *Opener) BeginAt(c *cli.Context, targets []string) (*Session, *loader.So
 	target := strings.Join(targets, "")
 	if s.Stage.Stack != "" {
 		src := &loader.Source{Dir: files.Folder(target)}
+		if s.Store == "" {
+			if _, err := files.ExistingFolder(target); err != nil {
+				return nil, nil, err
+			}
+		}
 		return s, src, o.Confine(c, src, s.Store)
 	}
 	src, err := o.Source(c.Context, target)
@@ -302,14 +307,8 @@ func (o *Opener) BeginAt(c *cli.Context, targets []string) (*Session, *loader.So
 
 // NoEmptyStage refuses a stage that was given and is empty: a script whose variable is not set would work on the default.
 func NoEmptyStage(c *cli.Context) error {
-	value, set := os.LookupEnv("ATHANOR_STAGE")
-	switch {
-	case c.String("stage") != "":
-		return nil
-	case set && value == "":
+	if value, set := os.LookupEnv("ATHANOR_STAGE"); set && value == "" && c.String("stage") == "" {
 		return cli.Hint(errors.New("$ATHANOR_STAGE is set, and empty"), "unset ATHANOR_STAGE works on the default stage")
-	case c.IsSet("stage"):
-		return cli.Hint(errors.New("--stage is given, and empty"), "without --stage the default stage is worked on")
 	}
 	return nil
 }
@@ -364,7 +363,10 @@ func (o *Opener) OpenStore(c *cli.Context) (*project.Project, error) {
 	if c.NArg() > 1 {
 		return nil, cli.Hint(fmt.Errorf("unexpected argument %q", c.Args().Get(1)), "one DIRECTORY at most")
 	}
-	dir := files.Folder(c.Args().First())
+	dir, err := files.ExistingFolder(c.Args().First())
+	if err != nil {
+		return nil, err
+	}
 	if o.Program != nil && c.NArg() == 0 {
 		dir = o.Program.Dir
 	}

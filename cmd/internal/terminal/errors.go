@@ -45,7 +45,8 @@ func (t *Terminal) ReportAs(err error, code int) int {
 			line.InterruptedBy = t.Interrupts.By()
 		}
 		t.JSON(line)
-	} else {
+	}
+	if !t.AsJSON || unwritten(t.Out) != nil {
 		t.Errors().Print(t.Err, t.Style(t.Err), err)
 	}
 	return code
@@ -92,11 +93,14 @@ func (t *Terminal) Refused(err error) error {
 
 // ExitCode ends the command: what was not shown yet is.
 func (t *Terminal) ExitCode(err error) int {
+	if lost := unwritten(t.Out); lost != nil && errors.Is(err, lost) {
+		err = nil // endOutput says it
+	}
 	if err == nil {
-		return cli.ExitDone
+		return endOutput(t, cli.ExitDone)
 	}
 	if coded, ok := errors.AsType[cli.ExitCode](err); ok {
-		return int(coded)
+		return endOutput(t, int(coded))
 	}
-	return t.Report(err)
+	return endOutput(t, t.Report(err))
 }

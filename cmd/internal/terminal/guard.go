@@ -57,15 +57,20 @@ func fileOf(stream any) *os.File {
 		return s.file
 	case aboveStatus:
 		return fileOf(s.under)
+	case *output:
+		return fileOf(s.under)
 	}
 	return nil
 }
 
 // Unguarded is a stream without its guard, for what a user asked for as it is.
 func Unguarded(stream io.Writer) io.Writer {
-	if g, ok := stream.(*guard); ok {
-		g.first.end()
-		return g.file
+	switch s := stream.(type) {
+	case *guard:
+		s.first.end()
+		return s.file
+	case *output:
+		return &output{Unguarded(s.under), s.lost}
 	}
 	return stream
 }
@@ -89,6 +94,7 @@ func (t *Terminal) Start(args []string) (end func()) {
 			g.first = t.first
 		}
 	}
+	t.Out = &output{t.Out, new(loss)}
 	return t.first.end
 }
 

@@ -96,10 +96,7 @@ const patience = 2 * time.Second
 // insist ends a command that changes nothing and that something keeps from ending: a file of fifty gigabytes, or one on
 // a server that does not answer.
 func (i *interrupts) insist() {
-	i.mu.Lock()
-	lasts := i.lasts
-	i.mu.Unlock()
-	if lasts || i.stopping() {
+	if i.changes() || i.stopping() {
 		return
 	}
 	select {
@@ -115,6 +112,13 @@ func (i *interrupts) Lasting() {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	i.lasts = true
+}
+
+// changes reports that the command has changed something, or may have.
+func (i *interrupts) changes() bool {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	return i.lasts
 }
 
 // stopping reports that a first signal came while a plan was applied.

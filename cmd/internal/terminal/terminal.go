@@ -103,15 +103,14 @@ func (t *Terminal) Event(e engine.Event) {
 	}
 }
 
-// written writes a line to standard output, or notes why there is none. The lock is held.
+// written writes a line to standard output, which says at the end that it could not be. The lock is held.
 func (t *Terminal) written(line []byte, err error) {
-	if err == nil {
-		_, err = t.Out.Write(render.SafeJSON(line))
-	}
 	if err != nil {
-		t.broken = true
-		t.Warn("standard output: %v", err)
+		t.Warn("a line of JSON: %v", err)
+		return
 	}
+	_, err = t.Out.Write(render.SafeJSON(line))
+	t.broken = err != nil
 }
 
 // Document writes JSON that is to be kept and read: over several lines.

@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"go.yaml.in/yaml/v3"
 
@@ -118,6 +119,11 @@ var (
 
 // parse reads the one document of a file; nil for an empty one.
 func (l *loader) parse(f *file, data []byte) (*yaml.Node, error) {
+	if at, bad := notText(data); bad {
+		err := errors.New("the text is not UTF-8 from here on: save the file as UTF-8")
+		l.wrong(place{f, at.line, at.column}, "", err)
+		return nil, err
+	}
 	dec := yaml.NewDecoder(bytes.NewReader(data))
 	var doc, second yaml.Node
 	err := dec.Decode(&doc)
@@ -135,6 +141,9 @@ func (l *loader) parse(f *file, data []byte) (*yaml.Node, error) {
 				}
 			}
 		}
+		if lines := bytes.Split(data, []byte("\n")); at.line <= len(lines) && bytes.HasPrefix(bytes.TrimLeft(lines[at.line-1], " "), []byte("\t")) {
+			text = "a tab indents the line; YAML takes blanks"
+		}
 		l.wrongf(at, "not YAML: %s", text)
 		return nil, err
 	}
@@ -145,6 +154,22 @@ func (l *loader) parse(f *file, data []byte) (*yaml.Node, error) {
 		return nil, nil
 	}
 	return doc.Content[0], nil
+}
+
+// notText finds the first bytes that are no text in UTF-8. What begins as UTF-16 does is read as that.
+func notText(data []byte) (at place, bad bool) {
+	if bytes.HasPrefix(data, []byte("\xff\xfe")) || bytes.HasPrefix(data, []byte("\xfe\xff")) {
+		return at, false
+	}
+	for i := 0; i < len(data); {
+		r, size := utf8.DecodeRune(data[i:])
+		if r == utf8.RuneError && size == 1 {
+			before := data[:i]
+			return place{line: 1 + bytes.Count(before, []byte("\n")), column: 1 + utf8.RuneCount(before[1+bytes.LastIndexByte(before, '\n'):])}, true
+		}
+		i += size
+	}
+	return at, false
 }
 
 // split finds the sections of a file. Keys that begin with x- are the author's own, to hold anchors.

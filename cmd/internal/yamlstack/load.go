@@ -163,6 +163,9 @@ func (l *loader) build() {
 func (l *loader) readName() {
 	f := l.files[0]
 	part, ok := f.sections["stack"]
+	if !ok && len(f.sections) == 0 && len(l.problems) > 0 {
+		return // there is no section, which was said
+	}
 	if !ok {
 		l.wrong(place{f, 1, 1}, "", reconcile.WithHint(errNoName, "stack: shop"))
 		return

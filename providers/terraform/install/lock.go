@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/athanor-dev/athanor/reconcile/localfile"
 )
 
 // LockName is the name of the lock file, beside the program of a stack.
@@ -75,17 +77,8 @@ func (l *Lock) write(folder string) error {
 	if err != nil {
 		return err
 	}
-	f, err := os.CreateTemp(folder, "."+LockName+"-*")
-	if err != nil {
-		return err
-	}
-	defer func() { _ = os.Remove(f.Name()) }()
-	_, err = f.Write(append(data, '\n'))
 	// It is checked in, and read by everybody who works on the program.
-	if err := errors.Join(err, f.Chmod(0o644), f.Sync(), f.Close()); err != nil {
-		return err
-	}
-	return os.Rename(f.Name(), filepath.Join(folder, LockName))
+	return localfile.Replace(filepath.Join(folder, LockName), append(data, '\n'), 0o644)
 }
 
 // hash is the one that a user approves: that of the downloaded package of this platform, else of what is in it; "" without any.

@@ -22,6 +22,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/athanor-dev/athanor/providers/terraform/internal/tfplugin"
+	"github.com/athanor-dev/athanor/reconcile/scratch"
 )
 
 var (
@@ -97,12 +98,15 @@ type Process struct {
 	ended   chan struct{} // closed when the process has ended; nil before it was started
 	wire    *wire
 	printed *printed
-	folder  *folder // of its sockets
+	folder  *scratch.Folder // of its sockets
 }
+
+// folderPrefix begins the names of the folders of providers.
+const folderPrefix = "athanor-plugin-"
 
 // Start starts a provider. The caller ends it with Close.
 func (s *Starter) Start(ctx context.Context, o Options) (*Process, error) {
-	folder, err := newFolder()
+	folder, err := scratch.New("", folderPrefix)
 	if err != nil {
 		return nil, err
 	}
@@ -116,7 +120,7 @@ func (s *Starter) Start(ctx context.Context, o Options) (*Process, error) {
 
 func (p *Process) start(ctx context.Context, s *Starter) error {
 	p.cmd = exec.Command(p.options.Path) //nolint:gosec,noctx // running it is what was asked for; it ends with Close
-	p.cmd.Env = environment(p.folder.path, p.options.Env)
+	p.cmd.Env = environment(p.folder.Path, p.options.Env)
 	p.cmd.Stderr = p.printed
 	bind(p.cmd)
 	out, err := p.cmd.StdoutPipe()
@@ -331,7 +335,7 @@ func (p *Process) Close() {
 	if p.wire != nil {
 		p.wire.close()
 	}
-	p.folder.remove()
+	p.folder.Remove()
 }
 
 // printed keeps the last lines of what a provider prints, and hands each on.

@@ -33,15 +33,26 @@ func Publish(temporary, path string) error {
 func Aside(path string, data []byte) (string, error) {
 	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*")
 	if err != nil {
-		return "", err
+		return "", named(err, path)
 	}
 	_, err = f.Write(data)
 	err = errors.Join(err, f.Sync(), f.Close())
 	if err != nil {
 		os.Remove(f.Name())
-		return "", err
+		return "", named(err, path)
 	}
 	return f.Name(), nil
+}
+
+// named returns the error about a file that is written aside as one about the file that it becomes.
+func named(err error, path string) error {
+	if e, ok := errors.AsType[*fs.PathError](err); ok {
+		return &fs.PathError{Op: "write", Path: path, Err: e.Err}
+	}
+	if e, ok := errors.AsType[*os.LinkError](err); ok {
+		return &fs.PathError{Op: "write", Path: path, Err: e.Err}
+	}
+	return err
 }
 
 // Write replaces a file in one step: a reader sees the old content or the new one.
@@ -52,7 +63,7 @@ func Write(path string, data []byte) error {
 	}
 	if err := os.Rename(temporary, path); err != nil {
 		os.Remove(temporary)
-		return err
+		return named(err, path)
 	}
 	return SyncDir(filepath.Dir(path))
 }
