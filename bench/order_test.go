@@ -340,7 +340,7 @@ func shapes() map[string]shape {
 // TestMakespan holds the order of calls to the least time that they can take, in simulated time.
 func TestMakespan(t *testing.T) {
 	for name, s := range shapes() {
-		for _, parallel := range []int{16, 32} {
+		for _, parallel := range []int{10, 16, 32} {
 			for _, c := range []struct {
 				records string
 				prepare records
@@ -401,6 +401,31 @@ func TestServices(t *testing.T) {
 			})
 		}
 	}
+}
+
+// TestManyWait: resources of a service that allows little leave room for those of others, however many of them wait for their turn,
+// and though they come first.
+func TestManyWait(t *testing.T) {
+	const parallel, allowed, limited, others = 16, 20, 1000, 500
+	key, err := seal.LoadOrMake(t.TempDir(), "bench", stageName)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := shape{create: []time.Duration{latency, 4 * time.Second}, allowed: []float64{allowed}}
+	for i := range limited + others {
+		s.needs, s.sorts = append(s.needs, nil), append(s.sorts, min(i/limited, 1))
+	}
+	synctest.Test(t, func(t *testing.T) {
+		cloud := &slow{shape: s, spent: map[string]time.Duration{}}
+		e := cloud.engine(t, key)
+		e.Parallel = parallel
+		took := deploy(t, e, s)
+		service := cloud.services[0]
+		least := time.Duration(float64(service.calls-service.refused-limited) / allowed * float64(time.Second))
+		if ratio := took.Seconds() / least.Seconds(); ratio > 1.15 {
+			t.Errorf("%.2f of the least time", ratio)
+		}
+	})
 }
 
 // BenchmarkOrder is a deploy of each shape on the real clock, on a store on disk, as a multiple of the least time that its calls can

@@ -134,6 +134,7 @@ func (l *Limiter) Wait(ctx context.Context) error {
 		return ctx.Err()
 	default:
 	}
+	defer reconcile.Yield(ctx)()
 	since := time.Now()
 	defer func() { reconcile.Waited(ctx, time.Since(since)) }()
 	select {
