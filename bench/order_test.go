@@ -47,6 +47,7 @@ type shape struct {
 type slow struct {
 	shape    shape
 	services []*quota
+	read     []time.Duration // of each kind, what reading one takes; nil: latency
 	mu       sync.Mutex
 	spent    map[string]time.Duration
 }
@@ -124,6 +125,13 @@ func (c *slow) call(ctx context.Context, sort int, op, name string, d time.Durat
 	})
 }
 
+func (c *slow) reading(sort int) time.Duration {
+	if c.read == nil {
+		return latency
+	}
+	return c.read[sort]
+}
+
 func (c *slow) kind(sort int, marks map[string]reconcile.Mark) reconcile.Any {
 	return reconciletest.Erase(&reconciletest.Kind[slowProps, slowLive, slowAttrs]{
 		Type: fmt.Sprintf("slow.K%d", sort),
@@ -132,7 +140,7 @@ func (c *slow) kind(sort int, marks map[string]reconcile.Mark) reconcile.Any {
 			if s.Last != nil {
 				name = s.Last.Name
 			}
-			return live, c.call(ctx, sort, "observe", name, latency, func() error {
+			return live, c.call(ctx, sort, "observe", name, c.reading(sort), func() error {
 				mark, ok := marks[name]
 				if !ok {
 					return reconcile.ErrAbsent
@@ -340,7 +348,7 @@ func shapes() map[string]shape {
 // TestMakespan holds the order of calls to the least time that they can take, in simulated time.
 func TestMakespan(t *testing.T) {
 	for name, s := range shapes() {
-		for _, parallel := range []int{16, 32} {
+		for _, parallel := range []int{10, 16, 32} {
 			for _, c := range []struct {
 				records string
 				prepare records
@@ -398,6 +406,80 @@ func TestServices(t *testing.T) {
 					report = t.Errorf
 				}
 				report("%v a second, beside others %t, durations %s: %.2f of the bound, %.1f %% refused", c.allowed, c.beside, name, ratio, 100*part)
+			})
+		}
+	}
+}
+
+// TestManyWait: resources of a service that allows little leave room for those of others, however many of them wait for their turn,
+// and though they come first.
+func TestManyWait(t *testing.T) {
+	const parallel, allowed, limited, others = 16, 20, 1000, 500
+	key, err := seal.LoadOrMake(t.TempDir(), "bench", stageName)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := shape{create: []time.Duration{latency, 4 * time.Second}, allowed: []float64{allowed}}
+	for i := range limited + others {
+		s.needs, s.sorts = append(s.needs, nil), append(s.sorts, min(i/limited, 1))
+	}
+	synctest.Test(t, func(t *testing.T) {
+		cloud := &slow{shape: s, spent: map[string]time.Duration{}}
+		e := cloud.engine(t, key)
+		e.Parallel = parallel
+		took := deploy(t, e, s)
+		service := cloud.services[0]
+		least := time.Duration(float64(service.calls-service.refused-limited) / allowed * float64(time.Second))
+		if ratio := took.Seconds() / least.Seconds(); ratio > 1.15 {
+			t.Errorf("%.2f of the least time", ratio)
+		}
+	})
+}
+
+// TestPlanAsKnown holds the first plan of resources that refer to each other, and are read one by one, to the least time that the reads
+// can take.
+func TestPlanAsKnown(t *testing.T) {
+	key, err := seal.LoadOrMake(t.TempDir(), "bench", stageName)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, edges := range []int{1, 2, 5} {
+		r := rand.New(rand.NewPCG(uint64(edges), 3))
+		s := shape{create: make([]time.Duration, 40)}
+		c := &slow{}
+		for range s.create {
+			c.read = append(c.read, time.Duration(float64(latency)*math.Exp(r.NormFloat64())))
+		}
+		for i := range 400 {
+			var needs []int
+			for k := 0; k < edges && i >= 40; k++ {
+				needs = append(needs, max(0, i-1-r.IntN(80)))
+			}
+			s.needs, s.sorts = append(s.needs, needs), append(s.sorts, r.IntN(len(s.create)))
+		}
+		g := s.graph()
+		for i := range g.Resources {
+			text := ""
+			for _, j := range s.needs[i] {
+				text += "⟦" + name(j) + ".name⟧"
+			}
+			g.Resources[i].Options.DependsOn, g.Resources[i].Props["text"] = nil, text
+		}
+		for _, parallel := range []int{16, 64} {
+			synctest.Test(t, func(t *testing.T) {
+				c.shape, c.spent = s, map[string]time.Duration{}
+				e := c.engine(t, key)
+				e.Parallel = parallel
+				since := time.Now()
+				if _, err := e.Plan(t.Context(), g, engine.PlanOptions{}); err != nil {
+					t.Fatal(err)
+				}
+				ratio := time.Since(since).Seconds() / s.bound(c.spent, parallel).Seconds()
+				report := t.Logf
+				if ratio < 1 || ratio > 1.3 {
+					report = t.Errorf
+				}
+				report("%d references, %d at once: %.2f of the bound", edges, parallel, ratio)
 			})
 		}
 	}

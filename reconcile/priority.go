@@ -18,13 +18,20 @@ type priorityKey struct{}
 
 // WithPriority gives the calls made under ctx a priority. Calls without one are the least urgent.
 func WithPriority(ctx context.Context, p Priority) context.Context {
-	return context.WithValue(ctx, priorityKey{}, p)
+	return WithPriorities(ctx, func() Priority { return p })
 }
 
-// PriorityOf returns the priority of the calls made under ctx, the zero one when nobody gave one.
+// WithPriorities gives each call made under ctx the priority of the moment in which it begins to wait.
+func WithPriorities(ctx context.Context, now func() Priority) context.Context {
+	return context.WithValue(ctx, priorityKey{}, now)
+}
+
+// PriorityOf returns the priority of a call made under ctx now, the zero one when nobody gave one.
 func PriorityOf(ctx context.Context) Priority {
-	p, _ := ctx.Value(priorityKey{}).(Priority)
-	return p
+	if now, ok := ctx.Value(priorityKey{}).(func() Priority); ok {
+		return now()
+	}
+	return Priority{}
 }
 
 // Compare returns a negative number when p goes first, a positive one when q does, and 0 when the earlier of two calls does.
@@ -50,4 +57,20 @@ func waited(ctx context.Context, d time.Duration, limited bool) {
 	if note, ok := ctx.Value(waitedKey{}).(func(time.Duration, bool)); ok {
 		note(d, limited)
 	}
+}
+
+type yieldKey struct{}
+
+// WithYield tells note when a call made under ctx begins to wait for something that other work need not wait for, such as its turn
+// at its service. What note returns is called when that is over.
+func WithYield(ctx context.Context, note func() (over func())) context.Context {
+	return context.WithValue(ctx, yieldKey{}, note)
+}
+
+// Yield notes that work under ctx waits, and needs no place among the work that goes on, until over is called.
+func Yield(ctx context.Context) (over func()) {
+	if note, ok := ctx.Value(yieldKey{}).(func() func()); ok {
+		return note()
+	}
+	return func() {}
 }

@@ -63,6 +63,7 @@ func Wait(ctx context.Context, d time.Duration, why error) error {
 	if err := Interrupted(ctx, why); err != nil {
 		return err
 	}
+	defer Yield(ctx)()
 	t := time.NewTimer(d)
 	defer t.Stop()
 	select {

@@ -58,6 +58,12 @@ func (t Table) set(kind, operation string, d time.Duration) {
 	t[kind][operation] = min(d, longest).Round(time.Millisecond)
 }
 
+// Has reports whether the time of an operation is known.
+func (t Table) Has(kind, operation string) bool {
+	_, ok := t[kind][operation]
+	return ok
+}
+
 // expected returns the time of an operation, else the longest of the kind's other operations. It reports false for a kind of
 // which nothing is known.
 func (t Table) expected(kind, operation string) (time.Duration, bool) {
@@ -76,13 +82,14 @@ type total struct {
 	sum   time.Duration
 }
 
-// Add adds one operation.
-func (s *Taken) Add(kind, operation string, d time.Duration) {
+// Add adds one operation. It reports whether it is the first of its sort.
+func (s *Taken) Add(kind, operation string, d time.Duration) (first bool) {
 	if s.by == nil {
 		s.by = map[[2]string]total{}
 	}
 	key := [2]string{kind, operation}
 	s.by[key] = total{s.by[key].count + 1, s.by[key].sum + max(d, 0)}
+	return s.by[key].count == 1
 }
 
 // With returns the table with what a run has shown, in equal parts with what was known. It reports whether an expected time

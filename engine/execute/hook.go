@@ -132,7 +132,7 @@ func (w *worker) runCommand(ctx context.Context, line string, info planner.HookI
 // work does one task with everything around it: saved plan, hooks, events, failure.
 func (w *worker) work(ctx context.Context, t *task, first preview, do func(context.Context, *plan.Node) (bool, error)) (bool, error) {
 	n, begun := t.n, time.Now()
-	ctx, calls := calls.Note(reconcile.WithPriority(ctx, t.priority()))
+	ctx, calls := calls.Note(t.yields(reconcile.WithPriorities(ctx, t.priority)))
 	action := t.action()
 	operation := action
 	w.emit(plan.Event{Type: plan.EventStart, Address: n.Address, Kind: n.KindName(), Action: action, Status: plan.StatusRunning})
@@ -171,7 +171,7 @@ func (w *worker) work(ctx context.Context, t *task, first preview, do func(conte
 		w.count(action, e.Status)
 	}
 	if err == nil && !waiting && !(t.drop && n.Kept) {
-		w.took(n.KindName(), operation, e.Elapsed)
+		t.learned = w.took(n.KindName(), operation, e.Elapsed) && !w.known.Has(n.KindName(), string(operation))
 	}
 	w.emit(e)
 	return waiting, err
@@ -179,10 +179,10 @@ func (w *worker) work(ctx context.Context, t *task, first preview, do func(conte
 
 // schedule runs tasks and accounts for those that could not run.
 func (w *worker) schedule(tasks []*task) {
-	sched := newSchedule(w.stopping, func(t, cause *task) {
+	order := func(tasks []*task) { rank(tasks, w.expected(w.known)) }
+	sched := newSchedule(w.stopping, order, func(t, cause *task) {
 		w.blocked(t.n, cause.n, cause.state == finished)
 	})
-	rank(tasks, w.expected(w.known))
 	sched.run(tasks)
 	w.slow(slowest(tasks))
 	for _, t := range tasks {

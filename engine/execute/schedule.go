@@ -5,6 +5,8 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/athanor-dev/athanor/engine/durations"
@@ -13,8 +15,8 @@ import (
 	"github.com/athanor-dev/athanor/reconcile"
 )
 
-// inFlight bounds the nodes at work at once. It is far above the bound on calls, so that waiting for a commit
-// or for readiness holds nobody up, and bounds only memory.
+// inFlight bounds the tasks at work at once, and of each kind those that wait for their service. It is far above the bound on
+// calls, so that waiting for a commit holds nobody up, and bounds only memory.
 const inFlight = 512
 
 // task is one piece of work on one node.
@@ -32,16 +34,20 @@ type task struct {
 	do    func(t *task) (waiting bool, err error)
 	sched *schedule // that runs it
 
-	waits   int
-	after   []edge // what waits for this
-	index   int    // among the tasks of its schedule
-	turn    int    // among them in the order of priority
-	rank    time.Duration
-	took    float64   // seconds
-	limited float64   // seconds in which a service made it wait
+	waits int
+	after []edge       // what waits for this
+	index int          // among the tasks of its schedule
+	turn  int          // among them in the order of priority
+	rank  atomic.Int64 // the expected time, in ns, from its begin to the end of all that waits for it
+	took  float64      // seconds
+	// limited is in how many of them a service made it wait.
+	limited float64
+	// learned: it has shown how long operations take of which nothing was known.
+	learned bool
 	ended   time.Time // zero: it did not run
-	// with is the result that waits for this task's first commit, its own that which waits for others'.
+	// with is the result that waits for this task's first commit, unless it has left, its own that which waits for others'.
 	with, own *company
+	left      bool
 }
 
 // intends reports that the first commit of a task is an intent that comes soon: after a look, and nothing else.
@@ -82,12 +88,18 @@ func newCompany() *company {
 	return &company{alone: make(chan struct{}), reported: make(chan struct{})}
 }
 
-// part says that no intent of the task is to be waited for any more.
-func (t *task) part() {
-	if t.with != nil {
+// leave says that no intent of the task is to be waited for any more.
+func (t *task) leave() {
+	if t.with != nil && !t.left {
+		t.left = true
 		t.with.leave()
-		t.with = nil
 	}
+}
+
+// part is leave, and the task waits for that result no more either.
+func (t *task) part() {
+	t.leave()
+	t.with, t.left = nil, false
 }
 
 func (c *company) leave() {
@@ -132,7 +144,7 @@ func (t *task) action() plan.Action {
 
 // priority is that of the calls of a task.
 func (t *task) priority() reconcile.Priority {
-	return reconcile.Priority{Rest: t.rank, Address: t.n.Address}
+	return reconcile.Priority{Rest: time.Duration(t.rank.Load()), Address: t.n.Address}
 }
 
 // workOf returns tasks as work that waits for other work.
@@ -154,7 +166,7 @@ func workOf(tasks []*task) []durations.Work {
 // rank gives each task the expected time from its begin to the end of all that waits for it, and its turn by that.
 func rank(tasks []*task, known durations.Table) {
 	for i, rank := range durations.Ranks(workOf(tasks), known) {
-		tasks[i].rank = rank
+		tasks[i].rank.Store(int64(rank))
 	}
 	order := slices.Clone(tasks) // once, instead of with each step through the heap
 	slices.SortStableFunc(order, func(a, b *task) int { return a.priority().Compare(b.priority()) })
@@ -206,6 +218,8 @@ type signal struct {
 	born    bool     // identity is known; the task goes on
 	settled *company // all is known, and reaches state with those that it sets free
 	passed  bool     // all is known, and is about to reach state
+	yielded bool     // it waits for its service, and leaves its place to others
+	resumed bool     // it no longer does
 	waiting bool     // done, and somebody else must act before it is ready
 	err     error
 }
@@ -216,24 +230,40 @@ type schedule struct {
 	signals chan signal
 	// stopping says that nothing new may start.
 	stopping func() bool
+	// rank says which tasks are the most urgent, by what is known now.
+	rank func([]*task)
 	// blocked is told of each task that will not run, and which failed task is the cause.
 	blocked func(t, cause *task)
 
 	ready   readyHeap
-	running int
+	running int               // without those that have yielded
+	waiting int               // those
+	yielded map[string]*crowd // by kind
+	over    chan struct{}     // closed when nobody takes signals any more
 	// next has tasks for goroutines whose last task has ended, and idle counts those: their stacks have grown already.
 	next    chan *task
 	idle    int
 	invited []*task // by the last signal
 }
 
-func newSchedule(stopping func() bool, blocked func(t, cause *task)) *schedule {
-	return &schedule{signals: make(chan signal), next: make(chan *task, inFlight), stopping: stopping, blocked: blocked}
+// crowd is the tasks of a kind of which many wait for their service.
+type crowd struct {
+	yielded int
+	held    readyHeap // that are started when fewer wait
+}
+
+func newSchedule(stopping func() bool, rank func([]*task), blocked func(t, cause *task)) *schedule {
+	return &schedule{
+		signals: make(chan signal), next: make(chan *task, inFlight), stopping: stopping, rank: rank, blocked: blocked,
+		yielded: map[string]*crowd{}, over: make(chan struct{}),
+	}
 }
 
 // run returns when nothing runs and nothing more can start.
 func (s *schedule) run(tasks []*task) {
 	defer close(s.next)
+	defer close(s.over)
+	s.rank(tasks)
 	for _, t := range tasks {
 		if t.waits == 0 {
 			s.push(t)
@@ -241,13 +271,25 @@ func (s *schedule) run(tasks []*task) {
 	}
 	for {
 		for len(s.ready) > 0 && s.running < inFlight && !s.stopping() {
-			s.start(s.pop())
+			t := s.pop()
+			if c := s.yielded[t.n.KindName()]; c != nil && c.yielded >= inFlight {
+				heap.Push(&c.held, t)
+				continue
+			}
+			s.start(t)
 		}
 		s.dismiss()
-		if s.running == 0 {
+		if s.running+s.waiting == 0 {
 			return
 		}
-		s.take(<-s.signals)
+		sig := <-s.signals
+		if s.take(sig); sig.t.state != running && sig.t.learned {
+			s.rank(tasks)
+			heap.Init(&s.ready)
+			for _, c := range s.yielded {
+				heap.Init(&c.held)
+			}
+		}
 	}
 }
 
@@ -294,6 +336,14 @@ func (s *schedule) take(sig signal) {
 		s.invite(t, sig.settled)
 		return
 	}
+	if sig.yielded {
+		s.yield(t)
+		return
+	}
+	if sig.resumed {
+		s.resume(t)
+		return
+	}
 	s.running--
 	s.idle++
 	t.part()
@@ -314,6 +364,57 @@ func (s *schedule) take(sig signal) {
 		t.state = finished
 		s.free(t, all)
 	}
+}
+
+// yield gives the place of a task that waits to others.
+func (s *schedule) yield(t *task) {
+	t.leave()
+	kind := t.n.KindName()
+	if s.yielded[kind] == nil {
+		s.yielded[kind] = &crowd{}
+	}
+	s.yielded[kind].yielded++
+	s.running--
+	s.waiting++
+}
+
+// resume ends that, and lets one more of the kind be started.
+func (s *schedule) resume(t *task) {
+	c := s.yielded[t.n.KindName()]
+	c.yielded--
+	s.running++
+	s.waiting--
+	if len(c.held) > 0 {
+		heap.Push(&s.ready, heap.Pop(&c.held))
+	}
+}
+
+// tell gives a signal to the schedule, unless its run is over.
+func (s *schedule) tell(sig signal) {
+	select {
+	case s.signals <- sig:
+	case <-s.over:
+	}
+}
+
+// yields is a context whose waits give the place of a task to others, as long as there is one.
+func (t *task) yields(ctx context.Context) context.Context {
+	var mu sync.Mutex
+	waits := 0
+	return reconcile.WithYield(ctx, func() func() {
+		mu.Lock()
+		defer mu.Unlock()
+		if waits++; waits == 1 {
+			t.sched.tell(signal{t: t, yielded: true})
+		}
+		return func() {
+			mu.Lock()
+			defer mu.Unlock()
+			if waits--; waits == 0 {
+				t.sched.tell(signal{t: t, resumed: true})
+			}
+		}
+	})
 }
 
 // What waits may go on when all is done (all), when the identity is known (byIdentity), or when the result is known and not

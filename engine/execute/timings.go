@@ -89,9 +89,13 @@ func (p *report) tookLong(took time.Duration) *Slow {
 	return &p.slowest
 }
 
-// took notes how long an operation on an object took.
-func (p *report) took(kind string, operation plan.Action, seconds float64) {
+// took notes how long an operation on an object took. It reports whether the run had not shown that before, and it matters.
+func (p *report) took(kind string, operation plan.Action, seconds float64) (first bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.times.Add(kind, string(operation), time.Duration(seconds*float64(time.Second)))
+	d := time.Duration(seconds * float64(time.Second))
+	return p.times.Add(kind, string(operation), d) && d >= matters
 }
+
+// matters is how long an operation takes at least whose time changes what is urgent.
+const matters = 10 * time.Millisecond

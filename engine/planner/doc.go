@@ -2,7 +2,7 @@
 // package plan decide.
 //
 // A [Planner] has what planning reads through. A [Draft] is a plan in the making, its steps in the order of makePlan and decide.
-// What is known only once upstreams are decided is read level by level: the walk reads what is left to read of a resource, and
+// What is known only once upstreams are decided is read then: the walk reads what is left to read of a resource, and
 // hands it to the classifier. Nothing is changed, neither in the store nor elsewhere: the readers of [observe] make every call, and
 // refuse to write. How a plan is carried out is not known here.
 package planner

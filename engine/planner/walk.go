@@ -12,7 +12,7 @@ import (
 )
 
 // walk classifies the declared resources, upstreams first. What had to wait for upstreams before it could be observed
-// is observed level by level, many at once.
+// is observed as soon as these are decided, many at once.
 type walk struct {
 	*observer
 	*plan.Chosen
@@ -27,22 +27,28 @@ type walk struct {
 }
 
 func (k *walk) run(ctx context.Context) {
-	levels := plan.Levels(k.Sorted)
-	k.decideLevels(ctx, levels)
+	k.decideDeclared(ctx)
 	for k.narrowing.widenCycles(ctx, k.Declared) {
-		k.decideLevels(ctx, levels)
+		k.decideDeclared(ctx)
 	}
 	k.reconsider(ctx)
 }
 
-// decideLevels classifies all that is selected and not classified yet.
-func (k *walk) decideLevels(ctx context.Context, levels [][]*plan.Node) {
-	for _, level := range levels {
-		level = k.readLevel(ctx, level)
-		k.narrowing.widenLevel(ctx, level)
-		k.builder.prepareLevel(ctx, level, func(n *plan.Node) bool { return !k.IsSelected(n) || k.Sleeps(n) })
-		for part := range slices.Chunk(level, deciding) {
-			k.decideAll(ctx, part)
+// decideDeclared classifies all that is selected and not classified yet. What is read of a member of a cycle goes by others that are
+// decided later, so that with cycles nothing is decided while something is read.
+func (k *walk) decideDeclared(ctx context.Context) {
+	inCycle := func(n *plan.Node) bool { return len(n.Cut) > 0 }
+	if slices.ContainsFunc(k.Declared, k.isReadLate) && !slices.ContainsFunc(k.Declared, inCycle) {
+		k.decideSteps(ctx, steps(k.Sorted))
+		return
+	}
+	for _, level := range plan.Levels(k.Sorted) {
+		for part := range slices.Chunk(k.prepare(ctx, level), deciding) {
+			late := slices.DeleteFunc(slices.Clone(part), func(n *plan.Node) bool { return !k.isObservedLate(n) })
+			Parallel(len(late), Lookers, func(i int) { k.lookLate(ctx, late[i]) })
+			for _, n := range part {
+				k.decideOne(ctx, n)
+			}
 		}
 	}
 }
@@ -51,30 +57,115 @@ func (k *walk) decideLevels(ctx context.Context, levels [][]*plan.Node) {
 // decided, and a level can have very many.
 const deciding = 1024
 
-// decideAll observes what is left to observe of nodes that do not need each other, and has each classified.
-func (k *walk) decideAll(ctx context.Context, nodes []*plan.Node) {
-	var late []*plan.Node
-	for _, n := range nodes {
-		if !n.Looked && n.Err == nil && k.IsSelected(n) && !k.Sleeps(n) && n.BlockedBy() == nil {
-			late = append(late, n)
+// step is one node to be decided.
+type step struct {
+	n     *plan.Node
+	waits int // for upstreams that are not decided
+	after []*step
+}
+
+// steps are the declared nodes, and the reads that refer to others, upstreams first.
+func steps(sorted []*plan.Node) []*step {
+	all, of := make([]step, len(sorted)), make(map[*plan.Node]*step, len(sorted))
+	var list []*step
+	for i, n := range sorted {
+		if n.Decl == nil && len(n.Ups) == 0 {
+			continue
+		}
+		s := &all[i]
+		s.n = n
+		for _, up := range n.Ups {
+			if before := of[up]; before != nil {
+				before.after = append(before.after, s)
+				s.waits++
+			}
+		}
+		of[n], list = s, append(list, s)
+	}
+	return list
+}
+
+// decideSteps observes each node as soon as its upstreams are decided, many at once, and decides one after the other meanwhile.
+func (k *walk) decideSteps(ctx context.Context, all []*step) {
+	ready := slices.DeleteFunc(slices.Clone(all), func(s *step) bool { return s.waits > 0 })
+	var late []*step // to be observed when fewer are
+	observed, observing := make(chan *step), 0
+	decided := func(s *step) {
+		for _, next := range s.after {
+			if next.waits--; next.waits == 0 {
+				ready = append(ready, next)
+			}
 		}
 	}
-	Parallel(len(late), Lookers, func(i int) {
-		k.lookAt(ctx, late[i])
-		late[i].Current = late[i].Err == nil
-	})
-	for _, n := range nodes {
-		switch {
-		case k.IsSelected(n) && !n.Decided:
-			k.decide(ctx, n)
-			n.Decided = true
-		case k.IsSelected(n):
-		case k.narrowing != nil:
-			plan.Believe(n)
-		default:
-			plan.PassOver(n)
-			k.consult(ctx, n)
+	for len(ready)+observing > 0 {
+		now := ready
+		ready = nil
+		nodes := make([]*plan.Node, len(now))
+		for i, s := range now {
+			nodes[i] = s.n
 		}
+		k.prepare(ctx, nodes)
+		for _, s := range now {
+			switch {
+			case s.n.Read != nil:
+				decided(s)
+			case k.isReadLate(s.n):
+				late = append(late, s)
+			default:
+				k.decideOne(ctx, s.n)
+				decided(s)
+			}
+		}
+		for ; len(late) > 0 && observing < Lookers; late = late[1:] {
+			s := late[0]
+			observing++
+			go func() {
+				k.lookLate(ctx, s.n)
+				observed <- s
+			}()
+		}
+		if len(ready) == 0 && observing > 0 {
+			s := <-observed
+			observing--
+			k.decideOne(ctx, s.n)
+			decided(s)
+		}
+	}
+}
+
+// prepare reads and builds what nodes whose upstreams are decided go by, and returns the declared ones.
+func (k *walk) prepare(ctx context.Context, nodes []*plan.Node) (declared []*plan.Node) {
+	declared = k.readLevel(ctx, nodes)
+	k.narrowing.widenLevel(ctx, declared)
+	k.builder.prepareLevel(ctx, declared, func(n *plan.Node) bool { return !k.IsSelected(n) || k.Sleeps(n) })
+	return declared
+}
+
+// isObservedLate reports a node that had to wait for its upstreams.
+func (k *walk) isObservedLate(n *plan.Node) bool {
+	return !n.Looked && n.Err == nil && k.IsSelected(n) && !k.Sleeps(n) && n.BlockedBy() == nil
+}
+
+// isReadLate reports one of those whose object is anywhere but in state.
+func (k *walk) isReadLate(n *plan.Node) bool { return !n.Spec.Recorded && k.isObservedLate(n) }
+
+func (k *walk) lookLate(ctx context.Context, n *plan.Node) {
+	k.lookAt(ctx, n)
+	n.Current = n.Err == nil
+}
+
+// decideOne has a node classified that was observed as far as it can be.
+func (k *walk) decideOne(ctx context.Context, n *plan.Node) {
+	switch {
+	case k.IsSelected(n) && !n.Decided:
+		k.decide(ctx, n)
+		n.Decided = true
+	case k.IsSelected(n):
+	case k.narrowing != nil:
+		plan.Believe(n)
+	default:
+		plan.PassOver(n)
+		k.consult(ctx, n)
 	}
 }
 

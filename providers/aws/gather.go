@@ -42,9 +42,11 @@ func (g *Gather[I, O]) Ask(ctx context.Context, in I, call func(context.Context,
 	g.waiting = append(g.waiting, q)
 	g.next()
 	g.mu.Unlock()
-	since := time.Now()
+	since, over := time.Now(), sync.OnceFunc(reconcile.Yield(ctx))
+	defer over()
 	select {
 	case <-q.turn:
+		over()
 		reconcile.Waited(ctx, time.Since(since))
 		g.lead(ctx, call)
 		return q.answer.Value, q.answer.Err

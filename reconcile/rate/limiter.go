@@ -1,8 +1,8 @@
 // Package rate finds how often a service may be called, and keeps to it.
 //
 // A service allows so many calls in a time, seldom publishes how many, and counts the calls of everybody. A limiter is shared by
-// all calls that count against one quota. It begins carefully, doubles while nothing is throttled, and after that stays a little
-// below what went through between two refusals. It knows calls, answers and time. It does not know services, nor what a call is.
+// all calls that count against one quota. It begins carefully, doubles while nothing is throttled, and after that stays about
+// what went through between two refusals. It knows calls, answers and time. It does not know services, nor what a call is.
 package rate
 
 import (
@@ -30,27 +30,30 @@ type Quota struct {
 }
 
 const (
-	firstRate  = 40          // calls per second at first, where nothing is published
-	firstBurst = 10          // calls at once
-	doubling   = 4           // growth per second before the first refusal: e⁴ is 55 times
-	slowest    = 0.5         // calls per second, however often the service throttles
-	less       = 0.3         // of the rate that was refused, at least
-	agrees     = 0.2         // how far two findings may differ to confirm each other
-	fastest    = 1.0         // growth per second, however long nothing is throttled
-	pressed    = time.Second // after a call had to wait: a rate that nobody needs does not grow
-	firstPause = 100 * time.Millisecond
-	callsEach  = 3                // of a piece of work: its object is read, changed, and read again
-	lastPause  = 5 * time.Second  // between the calls that try whether the service answers again
-	longest    = 30 * time.Second // that a service can ask for
+	firstRate   = 10                     // calls per second at first, where nothing is published
+	firstBurst  = 5                      // calls at once
+	doubling    = 8                      // growth per second before the first refusal: e⁸ is 3,000 times
+	raising     = 1                      // growth per second while a service allows more than was found
+	raisedTrip  = 0.25                   // growth at most, in that case, until the answer to a call that shows it
+	slowest     = 0.5                    // calls per second, however often the service throttles
+	less        = 0.3                    // of the rate that was refused, at least
+	agrees      = 0.2                    // how far a refusal may be from what was found to be expected
+	dip         = 0.1                    // of what was found, by which the rate is lower after a refusal
+	flat        = 4 * time.Second        // from there to what was found, at least
+	flatTrips   = 4                      // times from a call to its answer, until then
+	flatCalls   = 25                     // calls until then: few of them are refused of a service that allows few
+	flatLongest = 8 * time.Second        // for so many calls
+	unsure      = 4                      // times sooner, where little is known
+	more        = 1.15                   // of what was found: a service that lets more through was raised
+	enough      = 20                     // calls that show it
+	usedWithin  = 200 * time.Millisecond // after a call had to wait: a rate that nobody needs does not grow
+	idle        = time.Second            // without such a call the service may have saved calls up
+	saved       = time.Second            // in which it would have allowed those, as most services count
+	firstPause  = 100 * time.Millisecond
+	callsEach   = 3                // of a piece of work: its object is read, changed, and read again
+	lastPause   = 5 * time.Second  // between the calls that try whether the service answers again
+	longest     = 30 * time.Second // that a service can ask for
 )
-
-// trust says how a rate goes on after a refusal, by how often what went through was the same before: what was found once is tried
-// again soon, what was confirmed seldom.
-var trust = [...]struct {
-	back    float64       // of what went through, after a refusal
-	growth  float64       // per second, right after it
-	doubles time.Duration // in which the growth doubles while nothing is throttled
-}{{0.85, 0.10, 2500 * time.Millisecond}, {0.9, 0.04, 4 * time.Second}, {0.95, 0.01, 5 * time.Second}, {0.97, 0.003, 6 * time.Second}}
 
 // Limiter holds the calls under one quota to the rate that it finds. It is safe for concurrent use.
 type Limiter struct {
@@ -61,23 +64,33 @@ type Limiter struct {
 	timer   *time.Timer // serves those who wait; nil: nobody does
 	rate    float64     // calls per second
 	burst   float64
-	tokens  float64   // for calls whose turn comes
-	due     float64   // those of them that are sent: no more of them at once than the service would take
-	at      time.Time // when tokens were counted
-	quiet   time.Time // until then the service wants to be left alone
+	tokens  float64       // for calls whose turn comes
+	due     float64       // those of them that are sent: no more of them at once than the service would take
+	at      time.Time     // when tokens were counted
+	quiet   time.Time     // until then the service wants to be left alone
+	alone   time.Duration // that it asked for, with the last refusal
 
-	begun     uint64        // calls
-	trip      time.Duration // from a call to its answer, smoothed
-	grown     time.Time     // when the rate last grew
-	waited    time.Time     // when a call last had to wait
-	refused   refusal       // the last one; of a published quota, that nothing more is allowed
-	found     float64       // calls per second that went through before it
-	confirmed int           // how often that was found again
-	moved     time.Time     // when a call last succeeded
+	begun   uint64        // calls
+	trip    time.Duration // from a call to its answer, smoothed
+	grown   time.Time     // when the rate last grew
+	waited  time.Time     // when a call last had to wait
+	refused refusal       // the last one
+	count   count         // of calls that went through since
+	found   float64       // calls per second that the service allows; 0: not known
+	sure    bool          // that it is found, by enough calls between two refusals
+	climbed time.Duration // in which the rate grew since the last refusal
+	moved   time.Time     // when a call last succeeded
 
 	left  int // calls in the window
 	until time.Time
 	out   int // calls under way, which the service may not have counted yet
+}
+
+// count is from where the calls are counted that a service allows.
+type count struct {
+	from  time.Time
+	begun uint64        // calls before
+	saved time.Duration // in which the service would have allowed those that it may have saved up by then
 }
 
 // refusal is when a service throttled, and what was under way then.
@@ -99,9 +112,10 @@ func New(q Quota) *Limiter {
 	l.burst = max(l.burst, 1)
 	l.tokens, l.due = l.burst, l.burst
 	l.at = time.Now()
-	l.moved = l.at
+	l.moved, l.count = l.at, count{from: l.at, saved: saved}
 	if q.Published {
-		l.refused.at, l.found, l.confirmed = l.at, l.rate, 1
+		l.found, l.sure, l.count.saved = l.rate, true, seconds(l.burst/l.rate)
+		l.climbed = l.flat()
 	}
 	return l
 }
@@ -120,6 +134,7 @@ func (l *Limiter) Wait(ctx context.Context) error {
 		return ctx.Err()
 	default:
 	}
+	defer reconcile.Yield(ctx)()
 	since := time.Now()
 	defer func() { reconcile.WaitedForService(ctx, time.Since(since)) }()
 	select {
@@ -241,6 +256,7 @@ type Call struct {
 	l      *Limiter
 	number uint64
 	sent   time.Time
+	rate   float64 // of then
 }
 
 // Begin notes that a call is sent now.
@@ -249,7 +265,7 @@ func (l *Limiter) Begin() *Call {
 	defer l.mu.Unlock()
 	l.begun++
 	l.out++
-	return &Call{l, l.begun, time.Now()}
+	return &Call{l, l.begun, time.Now(), l.rate}
 }
 
 // Answered notes an answer that is no refusal: the rate may grow.
@@ -268,29 +284,66 @@ func (c *Call) Answered() {
 	if c.number > l.refused.begun {
 		l.refused.pause = 0
 	}
-	l.grow(now)
+	l.grow(c, now)
 	if l.waiting.Len() > 0 {
 		l.serve()
 	}
 }
 
 // grow raises the rate after an answer, if calls wait for it. The lock is held.
-func (l *Limiter) grow(now time.Time) {
-	since := now.Sub(l.grown)
+func (l *Limiter) grow(c *Call, now time.Time) {
+	since := min(now.Sub(l.grown), idle)
 	l.grown = now
-	if l.waiting.Len() == 0 && now.Sub(l.waited) > pressed {
+	if unused := now.Sub(l.waited); l.waiting.Len() == 0 && unused > usedWithin {
+		if unused > idle {
+			l.count = count{from: c.sent, begun: c.number, saved: saved}
+		}
 		return
 	}
-	if l.refused.at.IsZero() {
-		l.rate += doubling
+	if calls, took := l.through(c); l.found > 0 && calls >= enough && calls > more*l.found*took {
+		l.found, l.count = 0, count{from: now, begun: l.begun, saved: saved}
+	}
+	switch {
+	case l.found > 0:
+		l.climbed += since
+		l.climb()
+	case l.waiting.Len() == 0:
+	case l.refused.at.IsZero():
+		l.rate += min(doubling, 1/l.trip.Seconds())
 		l.burst = max(l.burst, l.rate/10)
-		return
+	default:
+		l.rate *= 1 + min(raising, raisedTrip/l.trip.Seconds())*since.Seconds()
+		l.burst = max(l.rate/5, 1)
 	}
-	trust := trust[l.confirmed]
-	by := trust.growth * math.Exp2(now.Sub(l.refused.at).Seconds()/trust.doubles.Seconds())
-	l.rate *= 1 + min(by, fastest)*min(since, pressed).Seconds()
+}
+
+// climb sets the rate by the time since the refusal: it grows fast while it is below what was found, slowly about that, and
+// faster the longer the service allows more, as CUBIC does in TCP (RFC 9438). The lock is held.
+func (l *Limiter) climb() {
+	x := l.climbed.Seconds()/l.flat().Seconds() - 1
+	l.rate = max(l.found*(1+dip*x*x*x), slowest)
 	l.burst = max(l.rate/5, 1)
 }
+
+// flat is the time from a refusal until the rate is what was found. It is longer where a refusal is known late or costs much. The lock is held.
+func (l *Limiter) flat() time.Duration {
+	trip := max(l.trip, l.alone)
+	d := max(flat, flatTrips*trip)
+	if !l.sure {
+		d = max(flat/unsure, flatTrips/2*trip)
+	}
+	return max(d, min(seconds(flatCalls/l.found), flatLongest))
+}
+
+// through returns how many calls before one the service allowed, and in how many seconds. The lock is held.
+func (l *Limiter) through(c *Call) (calls, took float64) {
+	if c.number <= l.count.begun {
+		return 0, 0
+	}
+	return float64(c.number - l.count.begun - 1), (c.sent.Sub(l.count.from) + l.count.saved).Seconds()
+}
+
+func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
 
 // Failed notes a call without an answer, of which nothing is learned.
 func (c *Call) Failed() {
@@ -318,8 +371,9 @@ func (c *Call) Throttled(after time.Duration) (stuck time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.out--
-	if after = min(after, l.quota.Longest); after > 0 && l.quiet.Before(now.Add(after)) {
-		l.quiet = now.Add(after)
+	l.alone = min(after, l.quota.Longest)
+	if until := now.Add(l.alone); l.alone > 0 && l.quiet.Before(until) {
+		l.quiet = until
 	}
 	l.refill(now)
 	switch fresh := c.number > l.refused.begun; {
@@ -332,24 +386,34 @@ func (c *Call) Throttled(after time.Duration) (stuck time.Duration) {
 	return now.Sub(l.moved)
 }
 
-// slow takes the rate back to a little below what went through since the refusal before. The service had nothing left then,
-// and has nothing left now, so that this is what it allows. Of the first refusal nothing is known but that it was too much.
+// slow takes the rate back to a little below what went through since the refusal before: the service had nothing left then,
+// and has nothing left now, so that this is what one allows that saves calls up. One that counts the calls of a second allows
+// the rate of now, which is seldom much more.
 func (l *Limiter) slow(c *Call, now time.Time) {
-	next := l.rate / 2
-	through := float64(c.number - l.refused.begun - 1)
-	if took := c.sent.Sub(l.refused.at).Seconds(); !l.refused.at.IsZero() && through >= 2 && took > 0 {
-		found := through / took
-		if math.Abs(found-l.found) < agrees*l.found {
-			l.confirmed = min(l.confirmed+1, len(trust)-1)
-		} else {
-			l.confirmed = 0
-		}
-		l.found, next = found, trust[l.confirmed].back*found
+	calls, took := l.through(c)
+	first, found := l.refused.at.IsZero() && l.found == 0, c.rate/2
+	l.sure = calls >= enough && l.count.saved == 0
+	switch {
+	case calls < 2 || took <= 0:
+	case l.sure, l.found == 0 && !first:
+		found = (calls/took + c.rate) / 2
+	default:
+		found = calls / took
 	}
-	l.rate = max(min(max(next, less*l.rate), l.rate), slowest)
-	l.burst = max(l.rate/5, 1)
+	least := less
+	if first {
+		least /= 3 // the rate had doubled again and again
+	}
+	found = max(min(found, c.rate), least*c.rate, slowest)
+	pause := max(firstPause, l.trip/2)
+	if math.Abs(found-l.found) < agrees*l.found {
+		pause = seconds(2 / found)
+	}
+	l.found, l.climbed = found, 0
+	l.climb()
 	l.tokens, l.due = 0, 0
-	l.refused = refusal{at: now, begun: l.begun, pause: max(firstPause, l.trip/2)}
+	l.refused = refusal{at: now, begun: l.begun, pause: pause}
+	l.count = count{from: now, begun: l.begun}
 }
 
 // Told believes what the service says of its window with an answer, before that is noted: how many calls are left of the window,
