@@ -31,7 +31,7 @@ type Program struct {
 
 // reset empties the index.
 func (x *Program) reset() {
-	x.Nodes, x.attrNames, x.specs = map[string]*plan.Node{}, map[string][]string{}, map[string]*reconcile.Spec{}
+	x.Nodes, x.attrNames, x.specs = make(map[string]*plan.Node, len(x.Graph.Resources)), map[string][]string{}, map[string]*reconcile.Spec{}
 	x.Declared, x.Reads, x.Sorted, x.results, x.Forget = nil, nil, nil, nil, x.Graph.Forget
 }
 

@@ -62,17 +62,8 @@ func openStored(snap *statestore.Snapshot, key *seal.Key, program []graph.Resour
 // isEmpty reports that the stage has no entries, not even such as cannot be read.
 func (s *Stored) isEmpty() bool { return len(s.Snap.Rows) == 0 && len(s.Snap.Damaged) == 0 }
 
-// shed drops what rows hold sealed once they are open: with many rows it is most of what a snapshot weighs.
-func (s *Stored) shed() {
-	for addr := range s.Records {
-		row := s.Snap.Rows[addr]
-		row.Body = nil
-		s.Snap.Rows[addr] = row
-	}
-}
-
-// shedRows drops the rows whose entries have what they say, but for those of which something was condemned before, and
-// of all rows keeps what they needed.
+// shedRows drops the rows whose entries have what they say, but for those of which something was condemned before or that are on their
+// way between stages, and of all rows keeps what they needed: with many of them they weigh as much as their entries.
 func (s *Stored) shedRows() {
 	condemned := func(g statestore.Generation) bool { return g.State == statestore.Condemned }
 	rows, needs := map[string]statestore.Row{}, map[string][]string{}
@@ -80,7 +71,7 @@ func (s *Stored) shedRows() {
 		if len(row.Needs) > 0 {
 			needs[addr] = row.Needs
 		}
-		if s.Records[addr] == nil || slices.ContainsFunc(row.Generations, condemned) {
+		if rec := s.Records[addr]; rec == nil || rec.MovingFrom != "" || rec.MovingTo != "" || slices.ContainsFunc(row.Generations, condemned) {
 			rows[addr] = row
 		}
 	}
