@@ -3,7 +3,6 @@ package planner
 import (
 	"context"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -113,15 +112,17 @@ func digesting(g *Graph) func() (string, error) {
 
 // enter gives the declared nodes their entries, and makes nodes of what is in state and no longer declared.
 func (w *Draft) enter() {
-	for _, addr := range slices.Sorted(maps.Keys(w.Records)) {
-		rec := w.Records[addr]
-		if n, ok := w.Nodes[addr]; ok && n.Decl != nil {
+	var left []string
+	for addr, rec := range w.Records {
+		if n := w.Nodes[addr]; n != nil && n.Decl != nil {
 			n.Entry = rec
-			continue
+		} else if w.Policy.collects {
+			left = append(left, addr)
 		}
-		if w.Policy.collects {
-			w.Leftover = append(w.Leftover, w.LeftNode(addr, rec))
-		}
+	}
+	slices.Sort(left)
+	for _, addr := range left {
+		w.Leftover = append(w.Leftover, w.LeftNode(addr, w.Records[addr]))
 	}
 	for addr, err := range w.Damaged {
 		if n := w.Nodes[addr]; n != nil && n.Decl != nil {
