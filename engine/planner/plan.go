@@ -50,7 +50,6 @@ func (e *Planner) PlanDestroy(ctx context.Context, stage statestore.Stage, g *Gr
 // makePlan is planning, from the first step to the last: index the program, find what is in state and not declared,
 // open the way to every location, observe, decide, and write the document.
 func (w *Draft) makePlan(ctx context.Context, doc *plan.Plan) (*plan.Plan, error) {
-	w.shedRows()
 	digest := digesting(w.program)
 	defer digest() //nolint:errcheck // it is awaited, whatever becomes of the plan
 	ctx = reconcile.ReadOnly(reconcile.WithGate(ctx, w.Gate))
