@@ -473,6 +473,9 @@ func (s Style) leaves(a engine.Planned) []engine.Reason {
 	if a.Action == engine.Recover && a.From == "" && !s.Detailed {
 		return nil // it is computed again and compared with nothing
 	}
+	if !slices.ContainsFunc(a.Reasons, func(r engine.Reason) bool { return r.Have != nil }) {
+		return slices.Clip(a.Reasons) // as all of what is new
+	}
 	var all []engine.Reason
 	for _, r := range a.Reasons {
 		all = apart(all, r)
