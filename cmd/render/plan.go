@@ -33,14 +33,15 @@ func (s Style) Plan(w io.Writer, p *engine.Plan, cost string) {
 	}
 	drift, own := s.sections(p)
 	l, blocks := newLayout(s, p), 0
-	l.fit(drift)
-	l.fit(own)
+	outside, changes := folded(drift), folded(own)
+	l.fit(outside)
+	l.fit(changes)
 	for _, section := range []struct {
 		title string
-		lines []*engine.Planned
+		parts [][]*engine.Planned
 		drift bool
-	}{{"Changed outside athanor; a deploy changes it back", drift, true}, {"Your changes", own, false}} {
-		if len(section.lines) == 0 {
+	}{{"Changed outside athanor; a deploy changes it back", outside, true}, {"Your changes", changes, false}} {
+		if len(section.parts) == 0 {
 			continue
 		}
 		if blocks++; blocks > 1 {
@@ -50,7 +51,7 @@ func (s Style) Plan(w io.Writer, p *engine.Plan, cost string) {
 			s.write(w, s.paint(bold, section.title), 0)
 		}
 		l.outside = p.Drift || section.drift
-		l.section(w, section.lines)
+		l.section(w, section.parts)
 	}
 	if outputs := s.outputLines(p); len(outputs) > 0 {
 		if blocks++; blocks > 1 {
@@ -204,8 +205,8 @@ func (s Style) drifted(a *engine.Planned) (outside, rest []engine.Reason) {
 }
 
 // fit makes the columns as wide as lines of a plan need.
-func (l *layout) fit(lines []*engine.Planned) {
-	for _, part := range folded(lines) {
+func (l *layout) fit(parts [][]*engine.Planned) {
+	for _, part := range parts {
 		if len(part) > 1 && !l.Detailed {
 			l.address, l.kind = max(l.address, columns(groupName(part))), max(l.kind, columns(groupRange(part)))
 			continue
@@ -218,8 +219,8 @@ func (l *layout) fit(lines []*engine.Planned) {
 }
 
 // section writes lines of a plan, those that are alike as one.
-func (l *layout) section(w io.Writer, lines []*engine.Planned) {
-	for _, part := range folded(lines) {
+func (l *layout) section(w io.Writer, parts [][]*engine.Planned) {
+	for _, part := range parts {
 		if len(part) > 1 && !l.Detailed {
 			l.group(w, part)
 			continue
