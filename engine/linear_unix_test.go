@@ -33,7 +33,7 @@ func TestPlanIsLinear(t *testing.T) {
 	}
 }
 
-// TestMemoryIsLinear holds what every command allocates for a resource to the same however many there are.
+// TestMemoryIsLinear holds what every command allocates for a resource to the same however many there are, and to so many bytes.
 func TestMemoryIsLinear(t *testing.T) {
 	const small, large = 1000, 8000
 	perResource := func(n int) (bytes map[string]uint64) {
@@ -57,10 +57,14 @@ func TestMemoryIsLinear(t *testing.T) {
 		}
 		return bytes
 	}
+	most := map[string]uint64{"plan": 4700, "deploy": 23_500, "plan again": 9300, "plan of half": 8500, "destroy": 23_000}
 	few, many := perResource(small), perResource(large)
 	for name := range few {
 		if many[name] > few[name]*3/2 {
 			t.Errorf("%s: %d bytes for each of %d resources, and %d for each of %d", name, few[name], small, many[name], large)
+		}
+		if many[name] > most[name] {
+			t.Errorf("%s: %d bytes for each resource, at most %d", name, many[name], most[name])
 		}
 	}
 }

@@ -58,10 +58,10 @@ func (Markdown) Block(language, text string) string {
 	return fence + language + "\n" + text + "\n" + fence + "\n"
 }
 
+var spaces = strings.NewReplacer("\n", " ", "\t", " ")
+
 // oneLine is a clean text whose line breaks and tabs are spaces.
-func oneLine(text string) string {
-	return strings.NewReplacer("\n", " ", "\t", " ").Replace(clean(text))
-}
+func oneLine(text string) string { return spaces.Replace(clean(text)) }
 
 // longestRun is how often a character follows itself at most.
 func longestRun(text string, c byte) int {

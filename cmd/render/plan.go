@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 	"unicode/utf8"
 
@@ -32,14 +33,15 @@ func (s Style) Plan(w io.Writer, p *engine.Plan, cost string) {
 	}
 	drift, own := s.sections(p)
 	l, blocks := newLayout(s, p), 0
-	l.fit(drift)
-	l.fit(own)
+	outside, changes := folded(drift), folded(own)
+	l.fit(outside)
+	l.fit(changes)
 	for _, section := range []struct {
 		title string
-		lines []engine.Planned
+		parts [][]*engine.Planned
 		drift bool
-	}{{"Changed outside athanor; a deploy changes it back", drift, true}, {"Your changes", own, false}} {
-		if len(section.lines) == 0 {
+	}{{"Changed outside athanor; a deploy changes it back", outside, true}, {"Your changes", changes, false}} {
+		if len(section.parts) == 0 {
 			continue
 		}
 		if blocks++; blocks > 1 {
@@ -49,7 +51,7 @@ func (s Style) Plan(w io.Writer, p *engine.Plan, cost string) {
 			s.write(w, s.paint(bold, section.title), 0)
 		}
 		l.outside = p.Drift || section.drift
-		l.section(w, section.lines)
+		l.section(w, section.parts)
 	}
 	if outputs := s.outputLines(p); len(outputs) > 0 {
 		if blocks++; blocks > 1 {
@@ -163,8 +165,9 @@ func (s Style) heading(p *engine.Plan) string {
 
 // sections are the lines of a plan that are shown: what changed outside, and what the program changes. An update that is both
 // stands in both, each with its own differences.
-func (s Style) sections(p *engine.Plan) (drift, own []engine.Planned) {
-	for _, a := range p.Actions {
+func (s Style) sections(p *engine.Plan) (drift, own []*engine.Planned) {
+	for i := range p.Actions {
+		a := &p.Actions[i]
 		outside, rest := s.drifted(a)
 		switch {
 		case !s.Detailed && a.Action == engine.Unchanged && !asleep(p, a):
@@ -173,12 +176,10 @@ func (s Style) sections(p *engine.Plan) (drift, own []engine.Planned) {
 		case len(rest) == 0:
 			drift = append(drift, a)
 		default:
-			a.Reasons = outside
-			first := a
-			first.Notes, first.Waiting, first.WaitUntil = nil, "", time.Time{}
-			drift = append(drift, first)
-			a.Reasons = rest
-			own = append(own, a)
+			first, second := *a, *a
+			first.Reasons, first.Notes, first.Waiting, first.WaitUntil = outside, nil, "", time.Time{}
+			second.Reasons = rest
+			drift, own = append(drift, &first), append(own, &second)
 		}
 	}
 	return drift, own
@@ -186,7 +187,10 @@ func (s Style) sections(p *engine.Plan) (drift, own []engine.Planned) {
 
 // drifted splits the differences of a resource by who made them. Only an update can be split: whatever else is done to a resource
 // is done to all of it.
-func (s Style) drifted(a engine.Planned) (outside, rest []engine.Reason) {
+func (s Style) drifted(a *engine.Planned) (outside, rest []engine.Reason) {
+	if !slices.ContainsFunc(a.Reasons, func(r engine.Reason) bool { return r.Source == engine.ByWorld }) {
+		return nil, a.Reasons
+	}
 	for _, r := range a.Reasons {
 		if r.Source == engine.ByWorld {
 			outside = append(outside, r)
@@ -201,8 +205,8 @@ func (s Style) drifted(a engine.Planned) (outside, rest []engine.Reason) {
 }
 
 // fit makes the columns as wide as lines of a plan need.
-func (l *layout) fit(lines []engine.Planned) {
-	for _, part := range folded(lines) {
+func (l *layout) fit(parts [][]*engine.Planned) {
+	for _, part := range parts {
 		if len(part) > 1 && !l.Detailed {
 			l.address, l.kind = max(l.address, columns(groupName(part))), max(l.kind, columns(groupRange(part)))
 			continue
@@ -215,20 +219,20 @@ func (l *layout) fit(lines []engine.Planned) {
 }
 
 // section writes lines of a plan, those that are alike as one.
-func (l *layout) section(w io.Writer, lines []engine.Planned) {
-	for _, part := range folded(lines) {
+func (l *layout) section(w io.Writer, parts [][]*engine.Planned) {
+	for _, part := range parts {
 		if len(part) > 1 && !l.Detailed {
 			l.group(w, part)
 			continue
 		}
 		for _, a := range part {
-			l.planned(w, a)
+			l.planned(w, *a)
 		}
 	}
 }
 
 // asleep reports what a dev session alone would start.
-func asleep(p *engine.Plan, a engine.Planned) bool {
+func asleep(p *engine.Plan, a *engine.Planned) bool {
 	return a.InDev && !p.Dev && a.Action == engine.Unchanged
 }
 
@@ -243,15 +247,17 @@ type layout struct {
 	outside bool
 	// explained are the addresses at which a cause was shown first; actions are what is done to each address.
 	explained map[string]string
-	actions   map[string]engine.Action
+	actions   func() map[string]engine.Action // made when a line refers to another
 }
 
 func newLayout(s Style, p *engine.Plan) layout {
-	l := layout{Style: s, plan: p, explained: map[string]string{}, actions: make(map[string]engine.Action, len(p.Actions))}
-	for _, a := range p.Actions {
-		l.actions[a.Address] = a.Action
-	}
-	return l
+	return layout{Style: s, plan: p, explained: map[string]string{}, actions: sync.OnceValue(func() map[string]engine.Action {
+		all := make(map[string]engine.Action, len(p.Actions))
+		for i := range p.Actions {
+			all[p.Actions[i].Address] = p.Actions[i].Action
+		}
+		return all
+	})}
 }
 
 // row is the first line of a resource or a group: what is done, to what, of which kind. Narrow terminals leave out the word of what
@@ -283,7 +289,7 @@ func (v verb) says(word string) bool {
 }
 
 func (l layout) planned(w io.Writer, a engine.Planned) {
-	if asleep(l.plan, a) {
+	if asleep(l.plan, &a) {
 		for _, line := range l.row(verb{sign: " ", color: dim}, a.Address, a.Kind, "runs in dev", "") {
 			l.write(w, line, 6)
 		}
@@ -468,6 +474,9 @@ func (s Style) leaves(a engine.Planned) []engine.Reason {
 	if a.Action == engine.Recover && a.From == "" && !s.Detailed {
 		return nil // it is computed again and compared with nothing
 	}
+	if !slices.ContainsFunc(a.Reasons, func(r engine.Reason) bool { return r.Have != nil }) {
+		return slices.Clip(a.Reasons) // as all of what is new
+	}
 	var all []engine.Reason
 	for _, r := range a.Reasons {
 		all = apart(all, r)
@@ -576,7 +585,7 @@ func (l layout) named(v any) []string {
 	shown, _ := v.(string)
 	var on []string
 	for _, ref := range shownRef.FindAllStringSubmatch(shown, -1) {
-		if _, known := l.actions[ref[1]]; known && !slices.Contains(on, ref[1]) {
+		if _, known := l.actions()[ref[1]]; known && !slices.Contains(on, ref[1]) {
 			on = append(on, ref[1])
 		}
 	}
@@ -594,7 +603,7 @@ func (l layout) later(v any) string {
 	}
 	done := ""
 	for _, addr := range on {
-		word := verbs[l.actions[addr]].done
+		word := verbs[l.actions()[addr]].done
 		if done != "" && done != word {
 			word = "done"
 		}

@@ -19,9 +19,9 @@ const (
 
 // folded splits lines into groups of what is alike, in the order of the first of each. What must be seen by itself makes a group
 // of its own: a replacement, what may destroy data, is adopted or waits. What is blocked for one cause is alike.
-func folded(lines []engine.Planned) [][]engine.Planned {
+func folded(lines []*engine.Planned) [][]*engine.Planned {
 	at := map[string]int{}
-	var parts [][]engine.Planned
+	var parts [][]*engine.Planned
 	for _, a := range lines {
 		key := alike(a)
 		if i, ok := at[key]; ok && key != "" {
@@ -29,28 +29,28 @@ func folded(lines []engine.Planned) [][]engine.Planned {
 			continue
 		}
 		at[key] = len(parts)
-		parts = append(parts, []engine.Planned{a})
+		parts = append(parts, []*engine.Planned{a})
 	}
-	var all [][]engine.Planned
+	var all [][]*engine.Planned
 	for _, part := range parts {
 		if len(part) >= fewest {
 			all = append(all, part)
 			continue
 		}
 		for _, a := range part {
-			all = append(all, []engine.Planned{a})
+			all = append(all, []*engine.Planned{a})
 		}
 	}
 	order := make(map[string]int, len(lines))
 	for i, a := range lines {
 		order[a.Address] = i
 	}
-	slices.SortStableFunc(all, func(a, b []engine.Planned) int { return cmp.Compare(order[a[0].Address], order[b[0].Address]) })
+	slices.SortStableFunc(all, func(a, b []*engine.Planned) int { return cmp.Compare(order[a[0].Address], order[b[0].Address]) })
 	return all
 }
 
 // alike is the same for lines that one line can stand for; "" for a line that stands by itself.
-func alike(a engine.Planned) string {
+func alike(a *engine.Planned) string {
 	switch a.Action {
 	case engine.Blocked:
 		if a.Cause == "" || a.Waiting != "" || len(a.Reasons)+len(a.Notes) > 0 {
@@ -69,7 +69,7 @@ func alike(a engine.Planned) string {
 		return ""
 	}
 	key := []string{a.Kind, string(a.Action), fmt.Sprint(a.May, a.Local, a.InDev), strings.Join(a.Notes, "\n")}
-	for _, r := range (Style{}).leaves(a) {
+	for _, r := range (Style{}).leaves(*a) {
 		if r.Replaces && a.Action != engine.Create || r.Source == engine.ByWorld {
 			return ""
 		}
@@ -78,29 +78,29 @@ func alike(a engine.Planned) string {
 	return strings.Join(key, "\x00")
 }
 
-func groupName(part []engine.Planned) string {
+func groupName(part []*engine.Planned) string {
 	if part[0].Action == engine.Blocked {
 		return counted(len(part), "resource") // of any kinds
 	}
 	return fmt.Sprintf("%d × %s", len(part), part[0].Kind)
 }
 
-func groupRange(part []engine.Planned) string {
+func groupRange(part []*engine.Planned) string {
 	return part[0].Address + " … " + part[len(part)-1].Address
 }
 
 // group writes lines that are alike as one. A value that all have stands there once, others are counted.
-func (l layout) group(w io.Writer, part []engine.Planned) {
+func (l layout) group(w io.Writer, part []*engine.Planned) {
 	if part[0].Action == engine.Blocked {
 		l.blocked(w, part)
 		return
 	}
-	word, _ := title(part[0], l.plan.Drift)
+	word, _ := title(*part[0], l.plan.Drift)
 	paths := map[string][]engine.Reason{}
 	var order []string
 	width, variants, same := 0, 1, true
 	for _, a := range part {
-		for _, r := range l.leaves(a) {
+		for _, r := range l.leaves(*a) {
 			path := string(r.Path)
 			if paths[path] == nil {
 				order = append(order, path)
@@ -134,7 +134,7 @@ func (l layout) group(w io.Writer, part []engine.Planned) {
 }
 
 // blocked writes what cannot be planned for one cause as one: the cause, what can be done, and the addresses.
-func (l layout) blocked(w io.Writer, part []engine.Planned) {
+func (l layout) blocked(w io.Writer, part []*engine.Planned) {
 	cause := engine.Cause{Error: part[0].Problem, Hint: part[0].Hint}
 	for _, c := range l.plan.Causes {
 		if c.ID == part[0].Cause {
@@ -156,11 +156,11 @@ func (l layout) blocked(w io.Writer, part []engine.Planned) {
 
 // variants is a path of resources that are alike: the value, or how many resources have each of a few values. It returns also how
 // many values there are.
-func (l layout) variants(part []engine.Planned, reasons []engine.Reason, width int) (string, int) {
+func (l layout) variants(part []*engine.Planned, reasons []engine.Reason, width int) (string, int) {
 	var values []string
 	having := map[string][]string{}
 	for i, r := range reasons {
-		value := l.reason(part[i], r, width).value
+		value := l.reason(*part[i], r, width).value
 		if having[value] == nil {
 			values = append(values, value)
 		}

@@ -86,7 +86,12 @@ func (p *Progress) Replan(plan *engine.Plan) {
 	p.local, p.pending, p.needs, p.ended.Places = map[string]bool{}, map[string]bool{}, map[string][]string{}, map[string]string{}
 	for _, a := range plan.Actions {
 		address := clean(a.Address)
-		p.local[address], p.ended.Places[address] = a.Local, clean(a.Source)
+		if a.Local {
+			p.local[address] = true
+		}
+		if a.Source != "" {
+			p.ended.Places[address] = clean(a.Source)
+		}
 		switch a.Action {
 		case engine.Unchanged, engine.Wait, engine.Blocked:
 		default:

@@ -123,7 +123,7 @@ func (r *Run) apply(ctx context.Context) (*Result, error) {
 		return nil, err
 	}
 	r.Journal = journal
-	r.report = &report{run: r.id, redact: r.Draft.Redact, journal: journal, show: r.Runner.Events, statuses: map[string]plan.Status{}}
+	r.report = &report{run: r.id, redact: r.Draft.Redact, journal: journal, show: r.Runner.Events, statuses: make(map[string]plan.Status, len(r.Plan.Actions))}
 	r.stops = &stops{interrupt: r.o.Interrupt, journal: journal, told: r.sayCancelled}
 	defer func() { _ = journal.Close() }() // after Finish there is nothing that it could lose
 	ctx, unwatch := r.interruptible(ctx)

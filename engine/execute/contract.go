@@ -38,7 +38,13 @@ type agreement struct {
 
 // contracts sorts what a plan announces by address.
 func contracts(p *plan.Plan, resumed bool) map[string]*contract {
-	all, slab := make(map[string]*contract, len(p.Actions)), make([]contract, len(p.Actions))
+	announcing := 0
+	for i := range p.Actions {
+		if len(p.Actions[i].Steps) > 0 {
+			announcing++
+		}
+	}
+	all, slab := make(map[string]*contract, announcing), make([]contract, announcing)
 	for i := range p.Actions {
 		line := &p.Actions[i]
 		if len(line.Steps) == 0 {
@@ -46,7 +52,7 @@ func contracts(p *plan.Plan, resumed bool) map[string]*contract {
 		}
 		c := all[line.Address]
 		if c == nil {
-			c = &slab[i]
+			c = &slab[len(all)]
 			c.resumed, all[line.Address] = resumed, c
 		}
 		c.shown = joined(c.shown, line.Reasons)

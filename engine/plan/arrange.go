@@ -310,7 +310,7 @@ func cycleError(component []*Node) error {
 // sortNodes orders nodes after what they need; among those that are free, by address.
 func sortNodes(all []*Node) []*Node {
 	waiting := make(map[*Node]int, len(all))
-	free := &byAddress{}
+	free := new(make(byAddress, 0, len(all)))
 	for _, n := range all {
 		if len(n.Ups) == 0 {
 			*free = append(*free, n)

@@ -35,7 +35,10 @@ type Classifier struct {
 
 // Begin begins the line of a declared node, and reports whether the node is to be observed.
 func (c *Classifier) Begin(n *Node) bool {
-	n.Plan = &Planned{
+	if n.Plan = n.room; n.Plan == nil {
+		n.Plan = new(Planned)
+	}
+	*n.Plan = Planned{
 		Address: n.Address, Kind: n.Spec.Type, Needs: n.Needs, Source: n.Decl.Source, Bound: n.Decl.Bound, Place: n.Access.Place, Local: n.Spec.Stands != "",
 	}
 	if n.From != "" {

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/athanor-dev/athanor/adopt"
 	"github.com/athanor-dev/athanor/engine/redact"
@@ -23,6 +24,20 @@ type Index struct {
 	Declared []*Node
 	Reads    []*Node
 	Sorted   []*Node // reads and declared, upstreams first
+
+	room []Planned // of declared nodes
+}
+
+// Reserve makes room for the lines of declared nodes, in the order of their addresses, and returns the nodes in that order: when
+// all are decided, their lines are the document.
+func (x *Index) Reserve() []*Node {
+	nodes := slices.Clone(x.Declared)
+	slices.SortFunc(nodes, func(a, b *Node) int { return strings.Compare(a.Address, b.Address) })
+	x.room = make([]Planned, len(nodes))
+	for i, n := range nodes {
+		n.room = &x.room[i]
+	}
+	return nodes
 }
 
 // Basis is what decisions about the resources of a stage go by beside the resources themselves: the program as nodes, and who

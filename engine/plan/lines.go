@@ -26,24 +26,34 @@ type Lines struct {
 }
 
 // All are the lines of nodes, in the order of their addresses, each with what it announces. The line of a node itself becomes
-// its plan: there can be very many, and none is held twice.
+// its plan: there can be very many, and none is held twice. Those that were made in their room stay there as long as no other
+// line comes between.
 func (l *Lines) All(nodes []*Node) []Planned {
 	slices.SortStableFunc(nodes, func(a, b *Node) int { return strings.Compare(a.Address, b.Address) })
-	all, own := make([]Planned, 0, len(nodes)), make([]int, len(nodes))
+	all, own, stay := l.room[:0], make([]int, len(nodes)), true
+	add := func(lines ...Planned) {
+		if stay && len(lines) > 0 {
+			all, stay = slices.Grow(slices.Clip(all), len(nodes)-len(all)), false
+		}
+		all = append(all, lines...)
+	}
 	for i, n := range nodes {
-		all = append(all, l.untied(n)...)
+		add(l.untied(n)...)
 		if own[i] = len(all); n.Plan != nil {
 			mask(n.Plan, l.Redact)
 			n.Plan.From = cmp.Or(n.Plan.From, n.begunAt(n.Entry.Candidate()))
 			n.Plan.Steps = l.announce(n)
-			all = append(all, *n.Plan)
-			n.Plan = &all[own[i]]
+			if stay && own[i] < len(l.room) && n.Plan == &l.room[own[i]] {
+				all = l.room[:own[i]+1]
+			} else {
+				add(*n.Plan)
+			}
 		}
-		all = append(all, l.condemned(n)...)
+		add(l.condemned(n)...)
 	}
 	for i, n := range nodes {
-		if n.Plan != nil {
-			n.Plan = &all[own[i]] // again, since all may have moved
+		if n.room = nil; n.Plan != nil {
+			n.Plan = &all[own[i]]
 		}
 	}
 	return all

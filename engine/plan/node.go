@@ -107,6 +107,7 @@ func (o *Observation) Saw(look reconcile.Look, err error) error {
 // Decision is what the passes decided about an address.
 type Decision struct {
 	Plan *Planned
+	room *Planned // for the line
 	// Current: it was observed with all its upstreams decided, and need not be compared again.
 	Current bool
 	Decided bool // it was classified

@@ -11,7 +11,7 @@ import (
 
 // NewEdit opens the record of a stage for an edit. Relative paths of what is looked at start in dir.
 func (e *Planner) NewEdit(ctx context.Context, stage statestore.Stage, dir string) (*Draft, error) {
-	w, err := e.NewWork(ctx, EmptyGraph(stage, &Graph{Dir: dir}), Policy{})
+	w, err := e.NewWork(ctx, EmptyGraph(stage, &Graph{Dir: dir}), Policy{wholeRows: true})
 	if err != nil {
 		return nil, err
 	}

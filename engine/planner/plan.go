@@ -3,7 +3,6 @@ package planner
 import (
 	"context"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -51,7 +50,6 @@ func (e *Planner) PlanDestroy(ctx context.Context, stage statestore.Stage, g *Gr
 // makePlan is planning, from the first step to the last: index the program, find what is in state and not declared,
 // open the way to every location, observe, decide, and write the document.
 func (w *Draft) makePlan(ctx context.Context, doc *plan.Plan) (*plan.Plan, error) {
-	w.shed()
 	digest := digesting(w.program)
 	defer digest() //nolint:errcheck // it is awaited, whatever becomes of the plan
 	ctx = reconcile.ReadOnly(reconcile.WithGate(ctx, w.Gate))
@@ -61,7 +59,6 @@ func (w *Draft) makePlan(ctx context.Context, doc *plan.Plan) (*plan.Plan, error
 	if err := BetweenStages(ctx, w); err != nil {
 		return nil, err
 	}
-	w.shedRows()
 	w.enter()
 	if err := w.Check(w.Records, w.Stage); err != nil {
 		return nil, err
@@ -114,15 +111,17 @@ func digesting(g *Graph) func() (string, error) {
 
 // enter gives the declared nodes their entries, and makes nodes of what is in state and no longer declared.
 func (w *Draft) enter() {
-	for _, addr := range slices.Sorted(maps.Keys(w.Records)) {
-		rec := w.Records[addr]
-		if n, ok := w.Nodes[addr]; ok && n.Decl != nil {
+	var left []string
+	for addr, rec := range w.Records {
+		if n := w.Nodes[addr]; n != nil && n.Decl != nil {
 			n.Entry = rec
-			continue
+		} else if w.Policy.collects {
+			left = append(left, addr)
 		}
-		if w.Policy.collects {
-			w.Leftover = append(w.Leftover, w.LeftNode(addr, rec))
-		}
+	}
+	slices.Sort(left)
+	for _, addr := range left {
+		w.Leftover = append(w.Leftover, w.LeftNode(addr, w.Records[addr]))
 	}
 	for addr, err := range w.Damaged {
 		if n := w.Nodes[addr]; n != nil && n.Decl != nil {
@@ -156,14 +155,15 @@ func (w *Draft) observe(ctx context.Context) {
 
 // outcome is what the passes came to beside the decisions about single addresses.
 type outcome struct {
-	left []*plan.Node // that a dev session leaves as they are
+	declared []*plan.Node // in the order of their addresses
+	left     []*plan.Node // that a dev session leaves as they are
 	// strangers counts what another store of this stage has tagged.
 	strangers int
 }
 
 // decide runs the passes over what was observed, each on what those before it have decided.
 func (w *Draft) decide(ctx context.Context, narrowing *narrowing) outcome {
-	c := w.classifier()
+	c, declared := w.classifier(), w.Reserve()
 	w.walk(c, narrowing).run(ctx)
 	plan.DeleteFirst{Index: w.Index}.Spread()
 	c.OneOwner()
@@ -181,7 +181,7 @@ func (w *Draft) decide(ctx context.Context, narrowing *narrowing) outcome {
 	}
 	w.guarding().guardAll(ctx, slices.Concat(w.Declared, w.Leftover))
 	l.GoWith(w.Leftover)
-	return outcome{left, c.Strangers}
+	return outcome{declared, left, c.Strangers}
 }
 
 func (w *Draft) walk(c *plan.Classifier, narrowing *narrowing) *walk {
@@ -224,7 +224,7 @@ func (w *Draft) document(ctx context.Context, p *plan.Plan, o outcome, digest fu
 		return nil, err
 	}
 	unreadable := w.unreadables()
-	p.Actions = w.lines().All(slices.Concat(w.Declared, w.Leftover))
+	p.Actions = w.lines().All(slices.Concat(o.declared, w.Leftover))
 	if len(w.Missed.Lines)+len(w.drift.Stuck)+len(unreadable) > 0 {
 		p.Actions = slices.Concat(w.Missed.Lines, p.Actions, w.drift.Stuck, unreadable)
 	}

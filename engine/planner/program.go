@@ -42,6 +42,7 @@ func (x *Program) read(ctx context.Context) (problems []plan.Problem) {
 		problems = append(problems, plan.Problem{Address: addr, Source: source, Err: err})
 	}
 	all := make([]plan.Node, len(x.Graph.Resources)) // in one piece: there can be very many
+	x.Nodes = make(map[string]*plan.Node, len(all)+len(x.Graph.Reads))
 	x.Declared = make([]*plan.Node, 0, len(all))
 	for i := range x.Graph.Resources {
 		r := &x.Graph.Resources[i]

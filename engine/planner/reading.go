@@ -46,15 +46,13 @@ func (w *Draft) watched(ctx context.Context) context.Context {
 // readingOf says that nodes are being read, until what it returns is called.
 func readingOf(ctx context.Context, nodes ...*plan.Node) (end func()) {
 	show, watched := ctx.Value(readingKey{}).(func(*plan.Node, bool))
-	if !watched {
+	if !watched || !slices.ContainsFunc(nodes, func(n *plan.Node) bool { return !n.Spec.Recorded }) {
 		return nothing
 	}
-	shown := slices.Clone(nodes) // nearly nobody watches, and then none is kept
+	shown := slices.DeleteFunc(slices.Clone(nodes), func(n *plan.Node) bool { return n.Spec.Recorded })
 	tell := func(done bool) {
 		for _, n := range shown {
-			if !n.Spec.Recorded {
-				show(n, done)
-			}
+			show(n, done)
 		}
 	}
 	tell(false)

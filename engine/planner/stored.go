@@ -16,7 +16,7 @@ import (
 
 // Stored is what the store has of a stage when a plan begins, with its entries as the plan will have them.
 type Stored struct {
-	Snap *statestore.Snapshot
+	Snap *statestore.Snapshot // its rows are those that entries do not stand for
 	// Records by address, after moves; Moved are old addresses to new ones; Damaged those that cannot be read.
 	Records map[string]*state.Entry
 	Moved   map[string]string
@@ -27,31 +27,57 @@ type Stored struct {
 	lost bool
 }
 
+// opening bounds how many entries are opened before the rows that they are opened from go.
+const opening = 4096
+
 // openStored decodes all entries of a snapshot, on all cores. What cannot be read is set apart and stops nobody else. What is
-// in state as the program declares it is not held twice.
-func openStored(snap *statestore.Snapshot, key *seal.Key, program []graph.Resource) *Stored {
-	s := &Stored{Snap: snap, Records: make(map[string]*state.Entry, len(snap.Rows)), Moved: map[string]string{}, Damaged: map[string]error{}}
+// in state as the program declares it is not held twice, and neither are rows beside their entries, unless they are to stay whole.
+func openStored(snap *statestore.Snapshot, key *seal.Key, program []graph.Resource, whole bool) *Stored {
+	s := &Stored{
+		Snap: snap, Records: make(map[string]*state.Entry, len(snap.Rows)), Moved: map[string]string{}, Damaged: map[string]error{},
+		NeededBefore: map[string][]string{},
+	}
 	addresses := slices.AppendSeq(make([]string, 0, len(snap.Rows)), maps.Keys(snap.Rows))
-	records, errs := make([]*state.Entry, len(addresses)), make([]error, len(addresses))
 	declared := make(map[string]map[string]any, len(program))
 	for i := range program {
 		if r := &program[i]; tree.Is(r.Props) {
 			declared[r.Address] = r.Props
 		}
 	}
-	workers := runtime.GOMAXPROCS(0)
-	Parallel(workers, workers, func(worker int) {
-		opener := state.NewOpener(snap.Stage, key)
-		for i := worker; i < len(addresses); i += workers {
-			records[i], errs[i] = opener.Open(snap.Rows[addresses[i]], declared[addresses[i]])
+	openers := make([]*state.Opener, runtime.GOMAXPROCS(0))
+	for i := range openers {
+		openers[i] = state.NewOpener(snap.Stage, key)
+	}
+	atOnce := min(len(addresses), opening)
+	entries, errs := make([]*state.Entry, atOnce), make([]error, atOnce)
+	kept := map[string]statestore.Row{}
+	for part := range slices.Chunk(addresses, opening) {
+		Parallel(len(openers), len(openers), func(worker int) {
+			for i := worker; i < len(part); i += len(openers) {
+				entries[i], errs[i] = openers[worker].Open(snap.Rows[part[i]], declared[part[i]])
+			}
+		})
+		for i, address := range part {
+			row := snap.Rows[address]
+			if len(row.Needs) > 0 {
+				s.NeededBefore[address] = row.Needs
+			}
+			if errs[i] != nil {
+				s.Damaged[address] = errs[i]
+			} else {
+				s.Records[address] = entries[i]
+			}
+			switch {
+			case whole:
+				continue
+			case errs[i] != nil || saysMore(&row, entries[i]):
+				kept[address] = row
+			}
+			delete(snap.Rows, address)
 		}
-	})
-	for i, address := range addresses {
-		if errs[i] != nil {
-			s.Damaged[address] = errs[i]
-			continue
-		}
-		s.Records[address] = records[i]
+	}
+	if !whole {
+		snap.Rows = kept
 	}
 	for addr, err := range snap.Damaged {
 		s.Damaged[addr] = err
@@ -59,33 +85,15 @@ func openStored(snap *statestore.Snapshot, key *seal.Key, program []graph.Resour
 	return s
 }
 
+// saysMore reports that a plan asks for a row beside its entry: something of it was condemned before, or it is on its way between
+// stages.
+func saysMore(row *statestore.Row, entry *state.Entry) bool {
+	return entry.MovingFrom != "" || entry.MovingTo != "" ||
+		slices.ContainsFunc(row.Generations, func(g statestore.Generation) bool { return g.State == statestore.Condemned })
+}
+
 // isEmpty reports that the stage has no entries, not even such as cannot be read.
-func (s *Stored) isEmpty() bool { return len(s.Snap.Rows) == 0 && len(s.Snap.Damaged) == 0 }
-
-// shed drops what rows hold sealed once they are open: with many rows it is most of what a snapshot weighs.
-func (s *Stored) shed() {
-	for addr := range s.Records {
-		row := s.Snap.Rows[addr]
-		row.Body = nil
-		s.Snap.Rows[addr] = row
-	}
-}
-
-// shedRows drops the rows whose entries have what they say, but for those of which something was condemned before, and
-// of all rows keeps what they needed.
-func (s *Stored) shedRows() {
-	condemned := func(g statestore.Generation) bool { return g.State == statestore.Condemned }
-	rows, needs := map[string]statestore.Row{}, map[string][]string{}
-	for addr, row := range s.Snap.Rows {
-		if len(row.Needs) > 0 {
-			needs[addr] = row.Needs
-		}
-		if s.Records[addr] == nil || slices.ContainsFunc(row.Generations, condemned) {
-			rows[addr] = row
-		}
-	}
-	s.Snap.Rows, s.NeededBefore = rows, needs
-}
+func (s *Stored) isEmpty() bool { return len(s.Records)+len(s.Damaged) == 0 }
 
 // Relocate moves entries to other addresses, all at once, so that two of them may change places.
 func (s *Stored) Relocate(moves map[string]string, key *seal.Key) {

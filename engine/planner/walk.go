@@ -172,6 +172,7 @@ func (k *walk) decideOne(ctx context.Context, n *plan.Node) {
 // readLevel reads what of a level is used and not owned, and returns the rest. What the run makes or changes first something for is left to the run.
 func (k *walk) readLevel(ctx context.Context, level []*plan.Node) (declared []*plan.Node) {
 	var now []*plan.Node
+	declared = make([]*plan.Node, 0, len(level))
 	for _, n := range level {
 		up := n.BlockedBy()
 		switch {

@@ -10,6 +10,7 @@ package tree
 
 import (
 	"maps"
+	"reflect"
 	"slices"
 )
 
@@ -160,9 +161,14 @@ func Equal(a, b any) bool {
 		return ok && slices.EqualFunc(x, y, Equal)
 	case map[string]any:
 		y, ok := b.(map[string]any)
-		return ok && maps.EqualFunc(x, y, Equal)
+		return ok && (isSame(x, y) || maps.EqualFunc(x, y, Equal))
 	}
 	panic(foreign(a))
+}
+
+// isSame reports one and the same map. What is in state as it is declared is held once, and compared with itself.
+func isSame(a, b map[string]any) bool {
+	return reflect.ValueOf(a).Pointer() == reflect.ValueOf(b).Pointer()
 }
 
 func sameNumber(i int64, f float64) bool {

@@ -35,15 +35,14 @@ var errPacked = errors.New("the events cannot be unpacked")
 // event is one entry of the ledger's table of events.
 type event struct{ key, value []byte }
 
-// packer keeps the tables of the compression, of more than a megabyte, from one commit to the next.
+// packer keeps the tables of the compression, of more than a megabyte, and the space of what is packed from one commit to the next.
 type packer struct {
-	mu sync.Mutex
-	w  *flate.Writer
+	mu    sync.Mutex
+	w     *flate.Writer
+	plain []byte
 }
 
 func (p *packer) compress(into *bytes.Buffer, plain []byte) (err error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
 	if p.w == nil {
 		p.w, err = flate.NewWriter(into, flate.BestSpeed)
 	} else {
@@ -61,8 +60,10 @@ func (p *packer) compress(into *bytes.Buffer, plain []byte) (err error) {
 }
 
 // pack joins events of one run that have so many bytes. Its key is that of the first one.
-func (e *events) pack(list []event, size int) ([]byte, error) {
-	plain, last := make([]byte, 0, size), binary.BigEndian.Uint64(list[0].key[8:])
+func (p *packer) pack(list []event, size int) ([]byte, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	plain, last := slices.Grow(p.plain[:0], size), binary.BigEndian.Uint64(list[0].key[8:])
 	for _, part := range list {
 		payload, err := ledger.Unframe(part.key, part.value)
 		if err != nil {
@@ -74,10 +75,11 @@ func (e *events) pack(list []event, size int) ([]byte, error) {
 		plain = append(plain, payload...)
 		last = seq
 	}
+	p.plain = plain
 	value := make([]byte, packedHead, packedHead+len(plain)/4)
 	value = binary.BigEndian.AppendUint64(value, last)
 	packed := bytes.NewBuffer(binary.AppendUvarint(value, uint64(len(plain))))
-	if err := e.packer.compress(packed, plain); err != nil {
+	if err := p.compress(packed, plain); err != nil {
 		return nil, err
 	}
 	value = packed.Bytes()
@@ -239,7 +241,7 @@ func (e *events) flush() error {
 		first, value := e.added[0], e.added[0].value
 		if n > 1 {
 			var err error
-			if value, err = e.pack(e.added[:n], size); err != nil {
+			if value, err = e.packer.pack(e.added[:n], size); err != nil {
 				return err
 			}
 		}

@@ -337,7 +337,7 @@ func TestOnlyASubstituteTakesThePlace(t *testing.T) {
 // TestWhatACommitAllocates holds the commit of rows that need six others each, and have two events, to a number of
 // allocations that leaves no room for lists of what is read next: only stores on other machines read ahead.
 func TestWhatACommitAllocates(t *testing.T) {
-	const rows, most = 500, 88
+	const rows, most = 500, 78
 	p := newProgram(t)
 	lease, err := p.s.Acquire(t.Context(), stage, statestore.Claim{Run: "r", TTL: time.Hour})
 	if err != nil {

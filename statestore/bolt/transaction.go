@@ -210,12 +210,13 @@ func (t *tables) behindAll(name ledger.Table, b *bbolt.Bucket, key []byte) bool 
 type tables struct {
 	stage  *bbolt.Bucket
 	open   map[ledger.Table]*bbolt.Bucket
-	ends   map[ledger.Table][]byte // the last keys before the transaction
+	finds  map[ledger.Table]*bbolt.Cursor // each goes by the space of its last search
+	ends   map[ledger.Table][]byte        // the last keys before the transaction
 	events events
 }
 
 func (b backend) tables(stage *bbolt.Bucket) *tables {
-	return &tables{stage: stage, open: make(map[ledger.Table]*bbolt.Bucket, 8), ends: map[ledger.Table][]byte{}, events: events{packer: &b.store.packer}}
+	return &tables{stage: stage, open: make(map[ledger.Table]*bbolt.Bucket, 8), finds: map[ledger.Table]*bbolt.Cursor{}, ends: map[ledger.Table][]byte{}, events: events{packer: &b.store.packer}}
 }
 
 // history is the table of events.
@@ -262,7 +263,15 @@ func (t *tables) Get(name ledger.Table, key []byte) []byte {
 	if name == ledger.Past && t.past() == nil {
 		return nil
 	}
-	return t.table(name).Get(key)
+	cursor := t.finds[name]
+	if cursor == nil {
+		cursor = t.table(name).Cursor()
+		t.finds[name] = cursor
+	}
+	if found, value := cursor.Seek(key); bytes.Equal(found, key) {
+		return value
+	}
+	return nil
 }
 
 func (t *tables) Put(name ledger.Table, key, value []byte) error {
@@ -293,6 +302,7 @@ func (t *tables) Clear(name ledger.Table, prefix []byte) error {
 		return t.clearFrom(name, prefix)
 	}
 	delete(t.open, name)
+	delete(t.finds, name)
 	if err := t.stage.DeleteBucket([]byte(name)); err != nil {
 		return err
 	}
