@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -23,6 +22,7 @@ import (
 	"github.com/athanor-dev/athanor/service"
 	"github.com/athanor-dev/athanor/statestore"
 	"github.com/athanor-dev/athanor/statestore/bolt"
+	"github.com/athanor-dev/athanor/statestore/proctest"
 	"github.com/athanor-dev/athanor/statestore/remote"
 	"github.com/athanor-dev/athanor/statestore/remote/wire"
 )
@@ -676,17 +676,15 @@ func TestRedirect(t *testing.T) {
 // TestAway: a service that is not there, and one whose proxy answers in its place, is unavailable.
 func TestAway(t *testing.T) {
 	t.Parallel()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	port, err := proctest.Port() // nobody gets it meanwhile
 	if err != nil {
 		t.Fatal(err)
 	}
-	closed := "http://" + listener.Addr().String()
-	listener.Close()
 	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusBadGateway) }))
 	defer proxy.Close()
 	page := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "<html>welcome</html>") }))
 	defer page.Close()
-	for _, url := range []string{closed, proxy.URL, page.URL} {
+	for _, url := range []string{"http://127.0.0.1:" + port, proxy.URL, page.URL} {
 		store, err := remote.Open(url, func(string) (string, error) { return "ath_x", nil }, remote.WithPatience(200*time.Millisecond))
 		if err != nil {
 			t.Fatal(err)

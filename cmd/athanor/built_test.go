@@ -1,5 +1,3 @@
-//go:build unix
-
 package main
 
 import (
@@ -12,14 +10,16 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/athanor-dev/athanor/statestore/proctest"
 )
 
 // builds are the command as it ships, and with kinds whose bound of visibility is shorter: how long an answer "absent" is
 // distrusted after a write, a minute for a queue. The emulator shows every write at once, and each kill before a
 // creation would wait a minute for nothing. It is the one difference; in full TestKill also does without.
 var builds = map[bool]func() (string, error){
-	false: sync.OnceValues(func() (string, error) { return compile(false) }),
-	true:  sync.OnceValues(func() (string, error) { return compile(true) }),
+	false: sync.OnceValues(func() (string, error) { return bounded(shipped) }),
+	true:  sync.OnceValues(func() (string, error) { return bounded(quick) }),
 }
 
 // isolatedVariable is set where a test runs in a network of its own; it holds the path of the command, which was built
@@ -29,9 +29,6 @@ const isolatedVariable = "ATHANOR_TEST_ISOLATED"
 // built is the path of the command, built once.
 func built(t *testing.T, quick bool) string {
 	t.Helper()
-	if binary := os.Getenv(isolatedVariable); binary != "" && !quick {
-		return binary
-	}
 	binary, err := builds[quick]()
 	if err != nil {
 		t.Fatal(err)
@@ -39,24 +36,34 @@ func built(t *testing.T, quick bool) string {
 	return binary
 }
 
-// compile builds beside the test binary, in a folder that the go command removes after the tests.
-func compile(quick bool) (string, error) {
+// bounded bounds the time of a build, which is that of all tests that use it, hence of none.
+func bounded(build func(context.Context) (string, error)) (string, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), buildLimit)
+	defer cancel()
+	return build(ctx)
+}
+
+// shipped is the command that ships, which the packages of a test run share.
+func shipped(ctx context.Context) (string, error) {
+	if binary := os.Getenv(isolatedVariable); binary != "" {
+		return binary, nil
+	}
+	return proctest.Program(ctx, ".")
+}
+
+// quick builds beside the test binary, in a folder that the go command removes after the tests.
+func quick(ctx context.Context) (string, error) {
 	dir, err := os.MkdirTemp(filepath.Dir(os.Args[0]), "built")
 	if err != nil {
 		return "", err
 	}
 	binary := filepath.Join(dir, "athanor")
-	args := []string{"build", "-ldflags=-s -w", "-o", binary} // as it ships
-	if quick {
-		file, err := overlay(dir)
-		if err != nil {
-			return "", err
-		}
-		args = append(args, "-overlay", file)
+	file, err := overlay(dir)
+	if err != nil {
+		return "", err
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), buildLimit) // of all tests that use it, hence of none
-	defer cancel()
-	if out, err := exec.CommandContext(ctx, "go", append(args, ".")...).CombinedOutput(); err != nil {
+	args := []string{"build", "-ldflags=-s -w", "-overlay", file, "-o", binary, "."}
+	if out, err := exec.CommandContext(ctx, "go", args...).CombinedOutput(); err != nil {
 		return "", fmt.Errorf("build: %w\n%s", err, out)
 	}
 	return binary, nil

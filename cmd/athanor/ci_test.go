@@ -50,7 +50,7 @@ func newCIRepository(t *testing.T, recipes, into string) *ciRepository {
 		t.Fatal(err)
 	}
 	r := &ciRepository{t: t, dir: filepath.Join(dir, "repository"), store: "bolt:" + filepath.Join(dir, "state.db"), secret: "correct horse battery staple"}
-	archive := packedSelf(t)
+	archive := packed(t)
 	r.sum = fmt.Sprintf("%x", sha256.Sum256(archive))
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		if req.URL.Path != "/download/"+ciVersion+"/athanor-linux-amd64.tar.gz" {
@@ -77,17 +77,17 @@ func newCIRepository(t *testing.T, recipes, into string) *ciRepository {
 	return r
 }
 
-// packedSelf is this binary as a release packs it: a program of its name that calls it.
-func packedSelf(t *testing.T) []byte {
+// packed is the command as a release packs it: a program of its name that calls it.
+func packed(t *testing.T) []byte {
 	t.Helper()
-	self, err := os.Executable()
+	command, err := exec.LookPath("athanor")
 	if err != nil {
 		t.Fatal(err)
 	}
 	var b bytes.Buffer
 	zip := gzip.NewWriter(&b)
 	w := tar.NewWriter(zip)
-	script := "#!/bin/bash\nexec -a athanor " + self + " \"$@\"\n"
+	script := "#!/bin/bash\nexec -a athanor " + command + " \"$@\"\n"
 	if err := w.WriteHeader(&tar.Header{Name: "athanor", Mode: 0o755, Size: int64(len(script))}); err != nil {
 		t.Fatal(err)
 	}

@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// slowly lets every go build wait as long as a file "slow" is there, in a process that the go command has started, and
-// both hold the pipe "alive". It notes each one that it begins in "builds".
+// slowly lets every go build that finds a file "slow" wait for ever, in a process that the go command has started, and both hold the pipe
+// "alive". It notes each one that it begins in "builds".
 func (w *world) slowly() {
 	w.t.Helper()
 	path, err := exec.LookPath("go")
@@ -28,8 +28,7 @@ if [ "$1" = build ]; then
 	echo . >> '%[1]s/builds'
 	if [ -e '%[1]s/slow' ]; then
 		exec 3>'%[1]s/alive'
-		touch '%[1]s/compiling'
-		sleep 1000
+		athanor-compiling '%[1]s/compiling'
 	fi
 fi
 exec '%[2]s' "$@"
@@ -39,6 +38,16 @@ exec '%[2]s' "$@"
 		w.t.Fatal(err)
 	}
 	w.env = append(w.env, "PATH="+filepath.Join(w.dir, "bin")+string(os.PathListSeparator)+os.Getenv("PATH"))
+}
+
+// compiler is a compiler that makes a file and does not end. An interrupt that a shell gets between its fork and the start of a program
+// is lost for both: the file says that this is over.
+func compiler() {
+	if err := os.WriteFile(os.Args[1], nil, 0o600); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	select {}
 }
 
 // A save in the middle of a build ends the compiler with all that it has started, and the newest source is built: before

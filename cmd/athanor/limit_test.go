@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -32,7 +33,7 @@ const (
 	scriptLimit = 2 * processLimit
 )
 
-// limited is a command of a test that does not run for longer than a process may.
+// limited is a command of a test that does not run for longer than a process may. A program in Go then says where each goroutine is.
 func limited(t testing.TB, name string, args ...string) *exec.Cmd {
 	t.Helper()
 	return limitedTo(t, processLimit, name, args...)
@@ -46,6 +47,9 @@ func limitedTo(t testing.TB, limit time.Duration, name string, args ...string) *
 	cmd.Cancel = func() error {
 		if errors.Is(ctx.Err(), context.DeadlineExceeded) {
 			t.Errorf("%s %v hangs: killed after %s", filepath.Base(name), args, limit)
+			if cmd.Process.Signal(syscall.SIGQUIT) == nil {
+				return nil
+			}
 		}
 		return cmd.Process.Kill()
 	}

@@ -18,6 +18,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"runtime"
+	"runtime/debug"
 	"slices"
 	"strconv"
 	"strings"
@@ -40,12 +42,14 @@ var released = cmd.Release{Version: "v1.2.3", Commit: strings.Repeat("ab", 20), 
 // garbage is the GOGC of a command of which is asked only what it does: its start takes a quarter less of the processor.
 const garbage = "400"
 
-// TestMain makes this binary the command itself when it is called by that name.
+// TestMain makes this binary commands for the tests when it is called by their names.
 func TestMain(m *testing.M) {
 	commands := map[string]func(){
-		"athanor":         func() { cmd.Ready(cmd.Release{}) },
 		"athanor-release": func() { cmd.Ready(released) },
 		"athanor-parent":  parent, "athanor-peak": peak, "athanor-relay": relay,
+	}
+	if itself() {
+		commands["athanor"] = func() { cmd.Ready(cmd.Release{}) }
 	}
 	maps.Copy(commands, commandsOfUnix())
 	for name, command := range commands {
@@ -66,7 +70,32 @@ func TestMain(m *testing.M) {
 			}
 		}
 	}
-	testscript.Main(tests, commands)
+	testscript.Main(shipping{tests}, commands)
+}
+
+// shipping are tests before which the command is put among the commands of testscript, as it ships: a third of what this binary takes to
+// start is for what the tests are made of.
+type shipping struct{ tests testscript.TestingM }
+
+func (s shipping) Run() int {
+	if !itself() {
+		binary, err := builds[false]()
+		if err == nil {
+			commands, _, _ := strings.Cut(os.Getenv("PATH"), string(os.PathListSeparator))
+			err = os.Symlink(binary, filepath.Join(commands, "athanor"))
+		}
+		if err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			return 1
+		}
+	}
+	return s.tests.Run()
+}
+
+// itself reports whether the command of the tests is this binary: the race detector watches it, or links are not for everybody.
+func itself() bool {
+	info, ok := debug.ReadBuildInfo()
+	return runtime.GOOS == "windows" || ok && slices.Contains(info.Settings, debug.BuildSetting{Key: "-race", Value: "true"})
 }
 
 // ownProjects ends the tests where the temporary folder lies in a project: all of their stacks would be of that one, and share its state.

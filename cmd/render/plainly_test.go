@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"github.com/athanor-dev/athanor/cmd/render"
+	"github.com/athanor-dev/athanor/statestore/proctest"
 )
 
 // systemWords finds words that only a programmer of Go or of an operating system knows.
@@ -33,19 +34,16 @@ func TestPlainly(t *testing.T) {
 	if err := os.WriteFile(file, []byte("{"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	closed, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	port, err := proctest.Port() // nobody gets it meanwhile
 	if err != nil {
 		t.Fatal(err)
 	}
-	address := closed.Addr().String()
+	address := "127.0.0.1:" + port
 	taken, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer taken.Close()
-	if err := closed.Close(); err != nil {
-		t.Fatal(err)
-	}
 	cut := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }))
 	defer cut.Close()
 	get := func(ctx context.Context, url string) error {

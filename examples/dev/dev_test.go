@@ -16,15 +16,8 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/rogpeppe/go-internal/testscript"
-
-	"github.com/athanor-dev/athanor/cmd"
+	"github.com/athanor-dev/athanor/examples/internal/programtest"
 )
-
-// TestMain makes this binary the command itself when it is called by that name.
-func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"athanor": func() { cmd.Ready(cmd.Release{}) }})
-}
 
 // example is a copy of the example, with a home of its own.
 type example struct {
@@ -65,7 +58,7 @@ func (x *example) edit(name, from, old, with string) {
 // run runs the command to its end, and gives what it prints.
 func (x *example) run(code int, args ...string) string {
 	x.t.Helper()
-	c := exec.CommandContext(x.t.Context(), "athanor", append(args, "dev")...)
+	c := exec.CommandContext(x.t.Context(), programtest.Athanor(x.t), append(args, "dev")...)
 	c.Dir, c.Env = filepath.Dir(x.dir), x.env
 	out, err := c.CombinedOutput()
 	if have := c.ProcessState.ExitCode(); have != code {
@@ -84,7 +77,7 @@ type session struct {
 
 func (x *example) dev() *session {
 	x.t.Helper()
-	s := &session{example: x, Cmd: exec.CommandContext(x.t.Context(), "athanor", "dev", "dev", "--json")}
+	s := &session{example: x, Cmd: exec.CommandContext(x.t.Context(), programtest.Athanor(x.t), "dev", "dev", "--json")}
 	s.Dir, s.Env, s.Stderr = filepath.Dir(x.dir), x.env, os.Stderr
 	out, err := s.StdoutPipe()
 	if err == nil {

@@ -14,16 +14,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/rogpeppe/go-internal/testscript"
-
-	"github.com/athanor-dev/athanor/cmd"
+	"github.com/athanor-dev/athanor/examples/internal/programtest"
 	"github.com/athanor-dev/athanor/providers/aws/cloudcontrol/controltest"
 )
-
-// TestMain makes this binary the command itself when it is called by that name.
-func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"athanor": func() { cmd.Ready(cmd.Release{}) }})
-}
 
 // all is how many resources the example has.
 const all = 22
@@ -84,7 +77,7 @@ func (s summary) counts() map[string]int {
 // athanor runs a command and gives its output; the exit code must be the one wanted.
 func (n *network) athanor(code int, args ...string) string {
 	n.t.Helper()
-	c := exec.CommandContext(n.t.Context(), "athanor", append([]string{args[0], n.dir, "--json"}, args[1:]...)...)
+	c := exec.CommandContext(n.t.Context(), programtest.Athanor(n.t), append([]string{args[0], n.dir, "--json"}, args[1:]...)...)
 	c.Env = n.env
 	var out, errs bytes.Buffer
 	c.Stdout, c.Stderr = &out, &errs

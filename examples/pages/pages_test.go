@@ -31,12 +31,6 @@ const website = "docs/first-hour/worker-website.md"
 // mostNotRun is how many console blocks of all pages may not be run.
 const mostNotRun = 5
 
-// machine is the cloud of a page that needs none.
-type machine struct{}
-
-func (machine) Env() map[string]string   { return nil }
-func (machine) Names() map[string]string { return nil }
-
 // clouds are the pages that need more than this machine.
 var clouds = map[string]func(t *testing.T) world{
 	"docs/tutorial.md":        emulator,
@@ -136,7 +130,7 @@ func packages(t *testing.T) world {
 // second for each push, and each every night. The first is not among them: neither is then the first hour that compiles Go and clients of AWS anew,
 // for Lambda, which examples/api does for each push.
 func TestPages(t *testing.T) {
-	program := programtest.Build(t, machine{}, "../../cmd/athanor").Command().Path
+	program := programtest.Athanor(t)
 	root, err := filepath.Abs("../..")
 	if err != nil {
 		t.Fatal(err)

@@ -13,15 +13,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/rogpeppe/go-internal/testscript"
-
-	"github.com/athanor-dev/athanor/cmd"
+	"github.com/athanor-dev/athanor/examples/internal/programtest"
 )
-
-// TestMain makes this binary the command itself when it is called by that name.
-func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"athanor": func() { cmd.Ready(cmd.Release{}) }})
-}
 
 // site is a copy of the example, with a home of its own.
 type site struct {
@@ -84,7 +77,7 @@ type document struct {
 // athanor runs a command on the copy with --json.
 func (s *site) athanor(code int, args ...string) document {
 	s.t.Helper()
-	c := exec.CommandContext(s.t.Context(), "athanor", append([]string{args[0], s.dir, "--json"}, args[1:]...)...)
+	c := exec.CommandContext(s.t.Context(), programtest.Athanor(s.t), append([]string{args[0], s.dir, "--json"}, args[1:]...)...)
 	c.Env = s.env
 	var out, errs bytes.Buffer
 	c.Stdout, c.Stderr = &out, &errs

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/athanor-dev/athanor/examples/internal/programtest"
 	"github.com/athanor-dev/athanor/providers/aws/awstest"
 	"github.com/athanor-dev/athanor/providers/aws/cloudcontrol/controltest"
 )
@@ -40,7 +41,7 @@ func TestTypeBesideAKindByHand(t *testing.T) {
 	}
 	orphans := func(when string) {
 		t.Helper()
-		c := exec.CommandContext(t.Context(), "athanor", "orphans", program, "--json")
+		c := exec.CommandContext(t.Context(), programtest.Athanor(t), "orphans", program, "--json")
 		c.Env = env
 		out, err := c.Output()
 		var listed struct{ Things, Places []any }

@@ -16,17 +16,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/rogpeppe/go-internal/testscript"
-
-	"github.com/athanor-dev/athanor/cmd"
+	"github.com/athanor-dev/athanor/examples/internal/programtest"
 	"github.com/athanor-dev/athanor/providers/aws/awstest"
 	"github.com/athanor-dev/athanor/providers/aws/cloudcontrol/controltest"
 )
-
-// TestMain makes this binary the command itself when it is called by that name.
-func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"athanor": func() { cmd.Ready(cmd.Release{}) }})
-}
 
 // used are the types without a kind of their own that projects use most, in that order: those of the resources that most state files and
 // configurations of Terraform have, counted by owners and repositories.
@@ -160,7 +153,7 @@ func life(t *testing.T, file string, env []string) {
 // run runs a command that must end well, and returns its summary.
 func run(t *testing.T, env []string, args ...string) (s summary) {
 	t.Helper()
-	c := exec.CommandContext(t.Context(), "athanor", append(args, "--json")...)
+	c := exec.CommandContext(t.Context(), programtest.Athanor(t), append(args, "--json")...)
 	c.Env = env
 	var out, errs bytes.Buffer
 	c.Stdout, c.Stderr = &out, &errs

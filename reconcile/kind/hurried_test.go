@@ -37,7 +37,9 @@ type (
 	rules   = func(BoxProps) kind.NameRule
 )
 
-func table[P any](codecs ...kind.Codec) func() error { return kind.TableOf[P](codecs...).Validate }
+func table[P any](codecs ...kind.Codec) func() error {
+	return func() error { return tagged[P](codecs...) }
+}
 
 func unchanged(v any) any { return v }
 

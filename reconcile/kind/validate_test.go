@@ -37,275 +37,280 @@ type (
 	}
 )
 
+// tagged is what is wrong with the tags of props.
+func tagged[P any](codecs ...kind.Codec) error {
+	return kind.ValidateTags(reflect.TypeFor[P](), codecs...)
+}
+
 // TestEveryTagMeansSomething has each tag that means nothing, with what is said of it.
 func TestEveryTagMeansSomething(t *testing.T) {
 	for want, err := range map[string]error{
 		// words of the prop tag
-		`tag "deferrable=1" takes no value`: kind.TableOf[struct {
+		`tag "deferrable=1" takes no value`: tagged[struct {
 			A string `prop:"deferrable=1" wire:"A"`
-		}]().Validate(),
-		`"defered" is not known`: kind.TableOf[struct {
+		}](),
+		`"defered" is not known`: tagged[struct {
 			A string `prop:"defered" wire:"A"`
-		}]().Validate(),
-		`a: tag "default=often": want a whole number`: kind.TableOf[struct {
+		}](),
+		`a: tag "default=often": want a whole number`: tagged[struct {
 			A *int `prop:"default=often" wire:"A"`
-		}]().Validate(),
-		`a: tag "default=30": want a duration`: kind.TableOf[struct {
+		}](),
+		`a: tag "default=30": want a duration`: tagged[struct {
 			A *time.Duration `prop:"default=30" wire:"A"`
-		}]().Validate(),
-		`a: tag "default=2h": want at most 1h`: kind.TableOf[struct {
+		}](),
+		`a: tag "default=2h": want at most 1h`: tagged[struct {
 			A *time.Duration `prop:"default=2h,max=1h" wire:"A"`
-		}]().Validate(),
-		`a: tag "default=red": want one of blue, green`: kind.TableOf[struct {
+		}](),
+		`a: tag "default=red": want one of blue, green`: tagged[struct {
 			A *string `prop:"default=red,enum=blue|green" wire:"A"`
-		}]().Validate(),
-		`a: tag "default=true": it is not the zero value`: kind.TableOf[struct {
+		}](),
+		`a: tag "default=true": it is not the zero value`: tagged[struct {
 			A bool `prop:"default=true" wire:"A"`
-		}]().Validate(),
-		`a: tag "default=x": a default of a []string is code`: kind.TableOf[struct {
+		}](),
+		`a: tag "default=x": a default of a []string is code`: tagged[struct {
 			A []string `prop:"default=x" wire:"A"`
-		}]().Validate(),
-		`a: tag "default=": want a whole number`: kind.TableOf[struct {
+		}](),
+		`a: tag "default=": want a whole number`: tagged[struct {
 			A *int `prop:"default=" wire:"A"`
-		}]().Validate(),
-		`a.*.a: tag "default=1": means nothing in the elements of a list or map`: kind.TableOf[struct {
+		}](),
+		`a.*.a: tag "default=1": means nothing in the elements of a list or map`: tagged[struct {
 			A []withDefault
-		}]().Validate(),
-		`a: tag "unit=1s": does not fit a string`: kind.TableOf[struct {
+		}](),
+		`a: tag "unit=1s": does not fit a string`: tagged[struct {
 			A string `prop:"unit=1s" wire:"A"`
-		}]().Validate(),
-		`a: tag "unit=0s": want more than 0`: kind.TableOf[struct {
+		}](),
+		`a: tag "unit=0s": want more than 0`: tagged[struct {
 			A time.Duration `prop:"unit=0s" wire:"A"`
-		}]().Validate(),
-		`a: tag "set": means nothing for what is no list`: kind.TableOf[struct {
+		}](),
+		`a: tag "set": means nothing for what is no list`: tagged[struct {
 			A string `prop:"set" wire:"A"`
-		}]().Validate(),
-		`b: tag "set": means nothing for what is no list`: kind.TableOf[struct {
+		}](),
+		`b: tag "set": means nothing for what is no list`: tagged[struct {
 			B []string `prop:"set"`
-		}]().Validate(),
-		`a: tag "masklive": means nothing for what is no map`: kind.TableOf[struct {
+		}](),
+		`a: tag "masklive": means nothing for what is no map`: tagged[struct {
 			A string `prop:"masklive" wire:"A"`
-		}]().Validate(),
-		`a: tag "writeonly": means nothing for what the table does not compare`: kind.TableOf[struct {
+		}](),
+		`a: tag "writeonly": means nothing for what the table does not compare`: tagged[struct {
 			A string `prop:"writeonly"`
-		}]().Validate(),
-		`a.a: tag "writeonly": means nothing`: kind.TableOf[struct {
+		}](),
+		`a.a: tag "writeonly": means nothing`: tagged[struct {
 			A writeOnlyMember `wire:"A"`
-		}]().Validate(),
-		`a.a: tag "immutable": means nothing for a member`: kind.TableOf[struct {
+		}](),
+		`a.a: tag "immutable": means nothing for a member`: tagged[struct {
 			A immutableMember `wire:"A"`
-		}]().Validate(),
-		`a: tag "each": means nothing for what is no struct`: kind.TableOf[struct {
+		}](),
+		`a: tag "each": means nothing for what is no struct`: tagged[struct {
 			A []withWire `prop:"each" wire:"A"`
-		}]().Validate(),
-		`a: tag "each": want the wire name of the struct`: kind.TableOf[struct {
+		}](),
+		`a: tag "each": want the wire name of the struct`: tagged[struct {
 			A withWire `prop:"each"`
-		}]().Validate(),
-		`a: tag "each": what else there is to say, its members say`: kind.TableOf[struct {
+		}](),
+		`a: tag "each": what else there is to say, its members say`: tagged[struct {
 			A withWire `prop:"each,immutable" wire:"A"`
-		}]().Validate(),
+		}](),
 		// words that are written in another way
-		`tag "required=true" takes no value`: kind.TableOf[struct {
+		`tag "required=true" takes no value`: tagged[struct {
 			A int `prop:"required=true" wire:"A"`
-		}]().Validate(),
-		`tag "each=1" takes no value`: kind.TableOf[struct {
+		}](),
+		`tag "each=1" takes no value`: tagged[struct {
 			A withWire `prop:"each=1" wire:"A"`
-		}]().Validate(),
-		`tag "default" has no value: want default=VALUE`: kind.TableOf[struct {
+		}](),
+		`tag "default" has no value: want default=VALUE`: tagged[struct {
 			A *string `prop:"default" wire:"A"`
-		}]().Validate(),
-		`tag "min" has no value: want min=VALUE`: kind.TableOf[struct {
+		}](),
+		`tag "min" has no value: want min=VALUE`: tagged[struct {
 			A int `prop:"min" wire:"A"`
-		}]().Validate(),
-		`tag " max=5" is not known: words have a comma between them, and no space`: kind.TableOf[struct {
+		}](),
+		`tag " max=5" is not known: words have a comma between them, and no space`: tagged[struct {
 			A int `prop:"required, max=5" wire:"A"`
-		}]().Validate(),
-		`tag "blue" is not known: an enum has | between its words`: kind.TableOf[struct {
+		}](),
+		`tag "blue" is not known: an enum has | between its words`: tagged[struct {
 			A string `prop:"enum=red,blue" wire:"A"`
-		}]().Validate(),
-		`tag "imutable" is not known: did you mean immutable?`: kind.TableOf[struct {
+		}](),
+		`tag "imutable" is not known: did you mean immutable?`: tagged[struct {
 			A string `prop:"imutable" wire:"A"`
-		}]().Validate(),
-		`enum has an empty word`: kind.TableOf[struct {
+		}](),
+		`enum has an empty word`: tagged[struct {
 			A string `prop:"enum=red||blue" wire:"A"`
-		}]().Validate(),
-		`bound "5s": want a whole number, as a int can hold`: kind.TableOf[struct {
+		}](),
+		`bound "5s": want a whole number, as a int can hold`: tagged[struct {
 			A int `prop:"min=5s" wire:"A"`
-		}]().Validate(),
-		`bound "1.5": want a whole number, as a token.Int can hold`: kind.TableOf[struct {
+		}](),
+		`bound "1.5": want a whole number, as a token.Int can hold`: tagged[struct {
 			A token.Int `prop:"max=1.5"`
-		}]().Validate(),
-		`bound "300": want a whole number, as a uint8 can hold`: kind.TableOf[struct {
+		}](),
+		`bound "300": want a whole number, as a uint8 can hold`: tagged[struct {
 			A uint8 `prop:"max=300" wire:"A"`
-		}]().Validate(),
-		`bound "NaN": want a number`: kind.TableOf[struct {
+		}](),
+		`bound "NaN": want a number`: tagged[struct {
 			A float64 `prop:"max=NaN" wire:"A"`
-		}]().Validate(),
+		}](),
 		// tags that nothing reads
-		`its prop tag means nothing: the field is not exported (field b`: kind.TableOf[struct {
+		`its prop tag means nothing: the field is not exported (field b`: tagged[struct {
 			A int    `wire:"A"`
 			b string `prop:"required"`
-		}]().Validate(),
-		`its wire tag means nothing: json:"-" leaves the field out (field B`: kind.TableOf[struct {
+		}](),
+		`its wire tag means nothing: json:"-" leaves the field out (field B`: tagged[struct {
 			A int    `wire:"A"`
 			B string `json:"-" wire:"B"`
-		}]().Validate(),
-		`its wire tag means nothing: the fields of what is embedded have tags of their own (field embedded`: kind.TableOf[struct {
+		}](),
+		`its wire tag means nothing: the fields of what is embedded have tags of their own (field embedded`: tagged[struct {
 			embedded `wire:"X"`
-		}]().Validate(),
-		`tag key "props" is not known: did you mean prop? (field B`: kind.TableOf[struct {
+		}](),
+		`tag key "props" is not known: did you mean prop? (field B`: tagged[struct {
 			B string `props:"required" wire:"B"`
-		}]().Validate(),
+		}](),
 		// words that contradict each other
-		`a: tag "default=1": means nothing for what is required`: kind.TableOf[struct {
+		`a: tag "default=1": means nothing for what is required`: tagged[struct {
 			A *int `prop:"required,default=1" wire:"A"`
-		}]().Validate(),
-		`a: tag "deferrable": means nothing for what is immutable`: kind.TableOf[struct {
+		}](),
+		`a: tag "deferrable": means nothing for what is immutable`: tagged[struct {
 			A string `prop:"deferrable,immutable" wire:"A"`
-		}]().Validate(),
-		`a: tag "masklive": means nothing for what is write-only`: kind.TableOf[struct {
+		}](),
+		`a: tag "masklive": means nothing for what is write-only`: tagged[struct {
 			A map[string]string `prop:"masklive,writeonly" wire:"A"`
-		}]().Validate(),
-		`a: call=SetA means nothing for what is immutable`: kind.TableOf[struct {
+		}](),
+		`a: call=SetA means nothing for what is immutable`: tagged[struct {
 			A string `prop:"immutable" wire:"A,call=SetA"`
-		}]().Validate(),
-		`a: tag "default=1500ms": want whole seconds`: kind.TableOf[struct {
+		}](),
+		`a: tag "default=1500ms": want whole seconds`: tagged[struct {
 			A *time.Duration `prop:"default=1500ms" wire:"A"`
-		}]().Validate(),
-		`a: tag "default=1KiB": want a multiple of 1MiB`: kind.TableOf[struct {
+		}](),
+		`a: tag "default=1KiB": want a multiple of 1MiB`: tagged[struct {
 			A *props.Size `prop:"default=1KiB,unit=1MiB" wire:"A"`
-		}]().Validate(),
-		`a: it depends on "b" in two ways`: kind.TableOf[struct {
+		}](),
+		`a: it depends on "b" in two ways`: tagged[struct {
 			A string `prop:"needs=b,excludes=b" wire:"A"`
 			B string
-		}]().Validate(),
-		`a: it is required, and counts with b alone`: kind.TableOf[struct {
+		}](),
+		`a: it is required, and counts with b alone`: tagged[struct {
 			A string `prop:"required,needs=b" wire:"A"`
 			B string
-		}]().Validate(),
-		`tag "min=2" stands there twice`: kind.TableOf[struct {
+		}](),
+		`tag "min=2" stands there twice`: tagged[struct {
 			A int `prop:"min=1,min=2" wire:"A"`
-		}]().Validate(),
-		`min=1h is more than max=1m`: kind.TableOf[struct {
+		}](),
+		`min=1h is more than max=1m`: tagged[struct {
 			A time.Duration `prop:"min=1h,max=1m" wire:"A"`
-		}]().Validate(),
-		`enum has "red" twice`: kind.TableOf[struct {
+		}](),
+		`enum has "red" twice`: tagged[struct {
 			A string `prop:"enum=red|blue|red" wire:"A"`
-		}]().Validate(),
-		`maxlen means nothing beside an enum`: kind.TableOf[struct {
+		}](),
+		`maxlen means nothing beside an enum`: tagged[struct {
 			A string `prop:"enum=red|blue,maxlen=3" wire:"A"`
-		}]().Validate(),
-		`a: tag "deferrable": means nothing for a bool, which holds no reference`: kind.TableOf[struct {
+		}](),
+		`a: tag "deferrable": means nothing for a bool, which holds no reference`: tagged[struct {
 			A bool `prop:"deferrable" wire:"A"`
-		}]().Validate(),
-		`a: tag "needsready": means nothing for a []time.Duration, which holds no reference`: kind.TableOf[struct {
+		}](),
+		`a: tag "needsready": means nothing for a []time.Duration, which holds no reference`: tagged[struct {
 			A []time.Duration `prop:"needsready"`
-		}]().Validate(),
+		}](),
 		// conditions
-		`a: it counts with b alone, which excludes it`: kind.TableOf[struct {
+		`a: it counts with b alone, which excludes it`: tagged[struct {
 			A string `prop:"needs=b" wire:"A"`
 			B string `prop:"excludes=a" wire:"B"`
-		}]().Validate(),
-		`a: it depends on b, which is required: it always counts`: kind.TableOf[struct {
+		}](),
+		`a: it depends on b, which is required: it always counts`: tagged[struct {
 			A string `prop:"with=b" wire:"A"`
 			B string `prop:"required" wire:"B"`
-		}]().Validate(),
-		`a: it depends on b, which is required: it never counts`: kind.TableOf[struct {
+		}](),
+		`a: it depends on b, which is required: it never counts`: tagged[struct {
 			A string `prop:"excludes=b" wire:"A"`
 			B string `prop:"required" wire:"B"`
-		}]().Validate(),
-		`a: it depends on "B", which is no other prop: did you mean b?`: kind.TableOf[struct {
+		}](),
+		`a: it depends on "B", which is no other prop: did you mean b?`: tagged[struct {
 			A string `prop:"needs=B" wire:"A"`
 			B string `wire:"B"`
-		}]().Validate(),
-		`a: it depends on "b", whose members count each: name a prop that does not have each, or let Check find it`: kind.TableOf[struct {
+		}](),
+		`a: it depends on "b", whose members count each: name a prop that does not have each, or let Check find it`: tagged[struct {
 			A string    `prop:"needs=b" wire:"A"`
 			B *withWire `prop:"each" wire:"B"`
-		}]().Validate(),
-		`b: it depends on "a", which is no other prop`: kind.TableOf[struct {
+		}](),
+		`b: it depends on "a", which is no other prop`: tagged[struct {
 			W *withWire `prop:"each" wire:"W"`
 			B string    `prop:"needs=a" wire:"B"`
-		}]().Validate(),
-		`a: it depends on "nobody", which is no other prop`: kind.TableOf[struct {
+		}](),
+		`a: it depends on "nobody", which is no other prop`: tagged[struct {
 			A string `prop:"with=nobody" wire:"A"`
-		}]().Validate(),
-		`a: it depends on "a", which is no other prop`: kind.TableOf[struct {
+		}](),
+		`a: it depends on "a", which is no other prop`: tagged[struct {
 			A string `prop:"needs=a" wire:"A"`
-		}]().Validate(),
-		`a: tag "excludes=": names no prop`: kind.TableOf[struct {
+		}](),
+		`a: tag "excludes=": names no prop`: tagged[struct {
 			A string `prop:"excludes=" wire:"A"`
-		}]().Validate(),
-		`a: tag "with=b": means nothing for a prop that code compares`: kind.TableOf[struct {
+		}](),
+		`a: tag "with=b": means nothing for a prop that code compares`: tagged[struct {
 			A string `prop:"with=b"`
 			B string
-		}]().Validate(),
+		}](),
 		// the wire tag
-		`a: its wire tag is empty`: kind.TableOf[struct {
+		`a: its wire tag is empty`: tagged[struct {
 			A string `wire:""`
-		}]().Validate(),
-		`a: codec "polcy" is not known`: kind.TableOf[struct {
+		}](),
+		`a: codec "polcy" is not known`: tagged[struct {
 			A any `wire:"A,polcy"`
-		}](kind.Codec{Name: "policy"}).Validate(),
-		`a: its wire tag says call= twice`: kind.TableOf[struct {
+		}](kind.Codec{Name: "policy"}),
+		`a: its wire tag says call= twice`: tagged[struct {
 			A int `wire:"A,call=SetA,call=SetB"`
-		}]().Validate(),
-		`a: call= names no operation`: kind.TableOf[struct {
+		}](),
+		`a: call= names no operation`: tagged[struct {
 			A int `wire:"A,call="`
-		}]().Validate(),
-		`a: its wire tag names the codecs "one" and "two"`: kind.TableOf[struct {
+		}](),
+		`a: its wire tag names the codecs "one" and "two"`: tagged[struct {
 			A int `wire:"A,one,two"`
-		}](kind.Codec{Name: "one"}, kind.Codec{Name: "two"}).Validate(),
-		`a: its wire tag says elements twice`: kind.TableOf[struct {
+		}](kind.Codec{Name: "one"}, kind.Codec{Name: "two"}),
+		`a: its wire tag says elements twice`: tagged[struct {
 			A []withWire `wire:"A,elements,elements"`
-		}]().Validate(),
-		`a: codec "one" means nothing for a prop that code compares`: kind.TableOf[struct {
+		}](),
+		`a: codec "one" means nothing for a prop that code compares`: tagged[struct {
 			A int `wire:",one"`
-		}](kind.Codec{Name: "one"}).Validate(),
-		`a: call=SetA means nothing for a prop that code compares`: kind.TableOf[struct {
+		}](kind.Codec{Name: "one"}),
+		`a: call=SetA means nothing for a prop that code compares`: tagged[struct {
 			A int `wire:",call=SetA"`
-		}]().Validate(),
-		`a: its wire name "A..b": want words with a dot between them`: kind.TableOf[struct {
+		}](),
+		`a: its wire name "A..b": want words with a dot between them`: tagged[struct {
 			A int `wire:"A..b"`
-		}]().Validate(),
-		`a: its wire name " A": want words with a dot between them`: kind.TableOf[struct {
+		}](),
+		`a: its wire name " A": want words with a dot between them`: tagged[struct {
 			A int `wire:" A"`
-		}]().Validate(),
-		`a: a []time.Duration has no unit on a wire: name a codec`: kind.TableOf[struct {
+		}](),
+		`a: a []time.Duration has no unit on a wire: name a codec`: tagged[struct {
 			A []time.Duration `wire:"A"`
-		}]().Validate(),
-		`two codecs are named "one"`: kind.TableOf[struct{}](kind.Codec{Name: "one"}, kind.Codec{Name: "one"}).Validate(),
-		`a codec has no name`:        kind.TableOf[struct{}](kind.Codec{}).Validate(),
+		}](),
+		`two codecs are named "one"`: tagged[struct{}](kind.Codec{Name: "one"}, kind.Codec{Name: "one"}),
+		`a codec has no name`:        tagged[struct{}](kind.Codec{}),
 		`a table is made by TableOf`: new(kind.Table[struct{}]).Validate(),
 		`For: nil has no names`:      kind.TableOf[struct{}]().For(kind.In(nil)).Validate(),
-		`b: its wire name "A" and that of a, "A", are one attribute`: kind.TableOf[struct {
+		`b: its wire name "A" and that of a, "A", are one attribute`: tagged[struct {
 			A string `wire:"A"`
 			B string `wire:"A"`
-		}]().Validate(),
-		`b: its wire name "A.b" and that of a, "A", are one attribute`: kind.TableOf[struct {
+		}](),
+		`b: its wire name "A.b" and that of a, "A", are one attribute`: tagged[struct {
 			A string `wire:"A"`
 			B string `wire:"A.b"`
-		}]().Validate(),
-		`a: a token.Int has no form of its own`: kind.TableOf[struct {
+		}](),
+		`a: a token.Int has no form of its own`: tagged[struct {
 			A token.Int `wire:"A"`
-		}]().Validate(),
-		`b: a token.Bool has no form of its own`: kind.TableOf[struct {
+		}](),
+		`b: a token.Bool has no form of its own`: tagged[struct {
 			B *token.Bool `wire:"B"`
-		}]().Validate(),
-		`c: a token.Duration has no form of its own`: kind.TableOf[struct {
+		}](),
+		`c: a token.Duration has no form of its own`: tagged[struct {
 			C []token.Duration `wire:"C,half"`
-		}](kind.Codec{Name: "half", Write: func(v any) (any, error) { return v, nil }}).Validate(),
-		`a: a []kind_test.withWire has no form of its own`: kind.TableOf[struct {
+		}](kind.Codec{Name: "half", Write: func(v any) (any, error) { return v, nil }}),
+		`a: a []kind_test.withWire has no form of its own`: tagged[struct {
 			A []withWire `wire:"A"`
-		}]().Validate(),
-		`a: a map[string]interface {} has no form of its own`: kind.TableOf[struct {
+		}](),
+		`a: a map[string]interface {} has no form of its own`: tagged[struct {
 			A map[string]any `wire:"A"`
-		}]().Validate(),
-		`a.b: it has no wire name in a struct that is sent as one document`: kind.TableOf[struct {
+		}](),
+		`a.b: it has no wire name in a struct that is sent as one document`: tagged[struct {
 			A withoutWire `wire:"A"`
-		}]().Validate(),
-		`a.a: its wire tag means nothing in a struct that the table does not send`: kind.TableOf[struct {
+		}](),
+		`a.a: its wire tag means nothing in a struct that the table does not send`: tagged[struct {
 			A withWire `wire:"-"`
-		}]().Validate(),
+		}](),
 		// names that the service has not
 		`a: no call takes an attribute "DelaySecond"`: kind.TableOf[struct {
 			A string `wire:"DelaySecond"`

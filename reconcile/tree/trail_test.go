@@ -1,14 +1,16 @@
-package tree
+package tree_test
 
 import (
 	"fmt"
 	"testing"
+
+	"github.com/athanor-dev/athanor/reconcile/tree"
 )
 
 // TestTrailMakesThePathOfItsSteps goes deeper than a trail holds in itself, and back.
 func TestTrailMakesThePathOfItsSteps(t *testing.T) {
-	var at Trail
-	paths := []Path{""}
+	var at tree.Trail
+	paths := []tree.Path{""}
 	for i := range 20 {
 		last := paths[len(paths)-1]
 		switch i % 3 {
@@ -36,14 +38,14 @@ func TestTrailMakesThePathOfItsSteps(t *testing.T) {
 }
 
 func TestFirstStep(t *testing.T) {
-	for path, want := range map[Path]Step{
+	for path, want := range map[tree.Path]tree.Step{
 		"a.b": {Key: "a", Index: -1}, "[3].x": {Index: 3}, `["a b"][0]`: {Key: "a b", Index: -1}, "*.x": {Index: -1, Any: true},
 	} {
 		if have, ok := path.First(); !ok || have != want || have != path.Steps()[0] {
 			t.Errorf("%s: have %+v, %v", path, have, ok)
 		}
 	}
-	if _, ok := Path("").First(); ok {
+	if _, ok := tree.Path("").First(); ok {
 		t.Error("the root has a first step")
 	}
 }
@@ -54,11 +56,11 @@ func TestAnyLooksEverywhere(t *testing.T) {
 		return func(x any) bool { return haveScalar(x) && x == want }
 	}
 	for _, there := range []any{int64(1), "deep", true} {
-		if !Any(v, is(there)) {
+		if !tree.Any(v, is(there)) {
 			t.Errorf("%v was not found", there)
 		}
 	}
-	if Any(v, is("b")) {
+	if tree.Any(v, is("b")) {
 		t.Error("a key was taken for a value")
 	}
 }
@@ -73,7 +75,7 @@ func haveScalar(x any) bool {
 
 // TestAppendKeysKeepsWhatIsThere appends in order and leaves what stands before.
 func TestAppendKeysKeepsWhatIsThere(t *testing.T) {
-	have := AppendKeys([]string{"z"}, map[string]any{"c": nil, "a": nil, "b": nil})
+	have := tree.AppendKeys([]string{"z"}, map[string]any{"c": nil, "a": nil, "b": nil})
 	if fmt.Sprint(have) != "[z a b c]" {
 		t.Errorf("have %v", have)
 	}

@@ -1,4 +1,4 @@
-package tree
+package tree_test
 
 import (
 	"bytes"
@@ -10,11 +10,13 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/athanor-dev/athanor/reconcile/tree"
 )
 
 func decode(t *testing.T, s string) any {
 	t.Helper()
-	v, err := Decode([]byte(s))
+	v, err := tree.Decode([]byte(s))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -25,13 +27,13 @@ const sample = `{"a":{"b":[1,{"c":"x"}],"d e":null},"z":true}`
 
 func TestGetWithWithout(t *testing.T) {
 	v := decode(t, sample)
-	for p, want := range map[Path]any{"a.b[0]": int64(1), "a.b[1].c": "x", `a["d e"]`: nil, "z": true} {
-		if have, ok := Get(v, p); !ok || have != want {
+	for p, want := range map[tree.Path]any{"a.b[0]": int64(1), "a.b[1].c": "x", `a["d e"]`: nil, "z": true} {
+		if have, ok := tree.Get(v, p); !ok || have != want {
 			t.Errorf("%s: have %v, %v", p, have, ok)
 		}
 	}
-	for _, p := range []Path{"x", "a.b[2]", "a.b.c", "a[0]", "z.q", "a.*", "z[0]"} {
-		if have, ok := Get(v, p); ok {
+	for _, p := range []tree.Path{"x", "a.b[2]", "a.b.c", "a[0]", "z.q", "a.*", "z[0]"} {
+		if have, ok := tree.Get(v, p); ok {
 			t.Errorf("%s: have %v, want nothing", p, have)
 		}
 	}
@@ -39,26 +41,26 @@ func TestGetWithWithout(t *testing.T) {
 		have any
 		want string
 	}{
-		{With(v, "a.b[1].c", "y"), `{"a":{"b":[1,{"c":"y"}],"d e":null},"z":true}`},
-		{With(v, "a.b[2]", "y"), `{"a":{"b":[1,{"c":"x"},"y"],"d e":null},"z":true}`},
-		{With(v, "a.b[3]", "y"), sample},
-		{With(v, "n.m", int64(1)), `{"a":{"b":[1,{"c":"x"}],"d e":null},"n":{"m":1},"z":true}`},
-		{With(v, "z.m[0]", int64(1)), `{"a":{"b":[1,{"c":"x"}],"d e":null},"z":{"m":[1]}}`},
-		{With(v, "*", "q"), `{"a":"q","z":"q"}`},
-		{With(v, "", "q"), `"q"`},
-		{With(nil, "a", "q"), `{"a":"q"}`},
-		{Without(v, "a.b[0]"), `{"a":{"b":[{"c":"x"}],"d e":null},"z":true}`},
-		{Without(v, "a.b.*.c"), `{"a":{"b":[1,{}],"d e":null},"z":true}`},
-		{Without(v, "a.*"), `{"a":{},"z":true}`},
-		{Without(v, "a"), `{"z":true}`},
-		{Without(v, "x.y"), sample},
-		{Without(v, "a.b[9]"), sample},
-		{Without(v, ""), `null`},
+		{tree.With(v, "a.b[1].c", "y"), `{"a":{"b":[1,{"c":"y"}],"d e":null},"z":true}`},
+		{tree.With(v, "a.b[2]", "y"), `{"a":{"b":[1,{"c":"x"},"y"],"d e":null},"z":true}`},
+		{tree.With(v, "a.b[3]", "y"), sample},
+		{tree.With(v, "n.m", int64(1)), `{"a":{"b":[1,{"c":"x"}],"d e":null},"n":{"m":1},"z":true}`},
+		{tree.With(v, "z.m[0]", int64(1)), `{"a":{"b":[1,{"c":"x"}],"d e":null},"z":{"m":[1]}}`},
+		{tree.With(v, "*", "q"), `{"a":"q","z":"q"}`},
+		{tree.With(v, "", "q"), `"q"`},
+		{tree.With(nil, "a", "q"), `{"a":"q"}`},
+		{tree.Without(v, "a.b[0]"), `{"a":{"b":[{"c":"x"}],"d e":null},"z":true}`},
+		{tree.Without(v, "a.b.*.c"), `{"a":{"b":[1,{}],"d e":null},"z":true}`},
+		{tree.Without(v, "a.*"), `{"a":{},"z":true}`},
+		{tree.Without(v, "a"), `{"z":true}`},
+		{tree.Without(v, "x.y"), sample},
+		{tree.Without(v, "a.b[9]"), sample},
+		{tree.Without(v, ""), `null`},
 	} {
-		if have := string(Canonical(c.have)); have != c.want {
+		if have := string(tree.Canonical(c.have)); have != c.want {
 			t.Errorf("have %s, want %s", have, c.want)
 		}
-		if have := string(Canonical(v)); have != sample {
+		if have := string(tree.Canonical(v)); have != sample {
 			t.Fatalf("the tree itself changed: %s", have)
 		}
 	}
@@ -84,15 +86,15 @@ func TestEqualAgreesWithCanonical(t *testing.T) {
 	}
 	for _, a := range values {
 		for _, b := range values {
-			same := bytes.Equal(Canonical(a), Canonical(b))
-			if Equal(a, b) != same || (Digest(a) == Digest(b)) != same {
-				t.Errorf("%#v and %#v: equal %v, canonical %s and %s", a, b, Equal(a, b), Canonical(a), Canonical(b))
+			same := bytes.Equal(tree.Canonical(a), tree.Canonical(b))
+			if tree.Equal(a, b) != same || (tree.Digest(a) == tree.Digest(b)) != same {
+				t.Errorf("%#v and %#v: equal %v, canonical %s and %s", a, b, tree.Equal(a, b), tree.Canonical(a), tree.Canonical(b))
 			}
 		}
-		if back := decode(t, string(Canonical(a))); !Equal(a, back) {
+		if back := decode(t, string(tree.Canonical(a))); !tree.Equal(a, back) {
 			t.Errorf("%#v reads back as %#v", a, back)
 		}
-		if c := Clone(a); !Equal(a, c) {
+		if c := tree.Clone(a); !tree.Equal(a, c) {
 			t.Errorf("clone of %#v is %#v", a, c)
 		}
 	}
@@ -101,10 +103,10 @@ func TestEqualAgreesWithCanonical(t *testing.T) {
 func TestCanonicalText(t *testing.T) {
 	v := map[string]any{"b": []any{1.0, 1.25, 1e21}, "a": "<&>\u2028\x01\t\"", "": nil}
 	want := `{"":null,"a":"<&>` + "\u2028" + `\u0001\t\"","b":[1,1.25,1e+21]}`
-	if have := string(Canonical(v)); have != want {
+	if have := string(tree.Canonical(v)); have != want {
 		t.Errorf("have %s, want %s", have, want)
 	}
-	if have := Digest("a"); have != "ac8d8342bbb2362d13f0a559a3621bb407011368895164b628a54f7fc33fc43c" {
+	if have := tree.Digest("a"); have != "ac8d8342bbb2362d13f0a559a3621bb407011368895164b628a54f7fc33fc43c" {
 		t.Errorf("digest: have %s", have)
 	}
 	defer func() {
@@ -112,7 +114,7 @@ func TestCanonicalText(t *testing.T) {
 			t.Error("an int passed as a tree")
 		}
 	}()
-	Canonical([]any{1})
+	tree.Canonical([]any{1})
 }
 
 func TestDecodeErrors(t *testing.T) {
@@ -121,20 +123,20 @@ func TestDecodeErrors(t *testing.T) {
 		`1e999`: 0, `"a`: 2, "\"\x01\"": 1, `"\x"`: 1, `"\ud800"`: 1, `"\ud800\u0041"`: 1, "\"\xff\"": 1, `nul`: 0,
 		`[1,]`: 3, `[1 2]`: 3, `{"a" 1}`: 5, `{a:1}`: 1, `{"a":1,}`: 7, "\x00": 0, `"\u12"`: 1, `"\`: 1,
 	} {
-		_, err := Decode([]byte(s))
-		se, ok := errors.AsType[*SyntaxError](err)
+		_, err := tree.Decode([]byte(s))
+		se, ok := errors.AsType[*tree.SyntaxError](err)
 		if !ok || se.Offset != offset {
 			t.Errorf("Decode(%q): have %v, want an error at %d", s, err, offset)
 		}
 	}
 	deep := func(n int) []byte { return append(bytes.Repeat([]byte("["), n), bytes.Repeat([]byte("]"), n)...) }
-	if _, err := Decode(deep(500)); err != nil {
+	if _, err := tree.Decode(deep(500)); err != nil {
 		t.Error(err)
 	}
-	if _, err := Decode(deep(5000)); err == nil {
+	if _, err := tree.Decode(deep(5000)); err == nil {
 		t.Error("no bound on depth")
 	}
-	if v := decode(t, ` {"a" : [ -0 , 1.0, "\ud83d\ude00\/\n" ] } `); !Equal(v, map[string]any{"a": []any{int64(0), int64(1), "😀/\n"}}) {
+	if v := decode(t, ` {"a" : [ -0 , 1.0, "\ud83d\ude00\/\n" ] } `); !tree.Equal(v, map[string]any{"a": []any{int64(0), int64(1), "😀/\n"}}) {
 		t.Errorf("have %#v", v)
 	}
 }
@@ -143,17 +145,17 @@ func TestOf(t *testing.T) {
 	type word string
 	type on bool
 	p, none := new(7), (*int)(nil)
-	have, err := Of(map[word]any{
+	have, err := tree.Of(map[word]any{
 		"a": []word{"x"}, "b": on(true), "c": uint8(3), "d": float32(0.1), "e": json.Number("12"), "f": p, "g": none,
 		"h": json.RawMessage(`{"q":[1]}`), "i": [2]int{1, 2}, "j": []string(nil), "k": map[string]int{"z": 1}, "l": json.Number("1.5"),
 	})
 	want := `{"a":["x"],"b":true,"c":3,"d":0.1,"e":12,"f":7,"g":null,"h":{"q":[1]},"i":[1,2],"j":[],"k":{"z":1},"l":1.5}`
-	if err != nil || string(Canonical(have)) != want {
-		t.Errorf("have %s, %v", Canonical(have), err)
+	if err != nil || string(tree.Canonical(have)) != want {
+		t.Errorf("have %s, %v", tree.Canonical(have), err)
 	}
 	loop := map[string]any{}
 	loop["x"] = loop
-	for path, v := range map[Path]any{
+	for path, v := range map[tree.Path]any{
 		"":      struct{}{},
 		"a":     map[string]any{"a": func() {}},
 		"a[1]":  map[string]any{"a": []any{1, []byte("x")}},
@@ -170,12 +172,12 @@ func TestOf(t *testing.T) {
 		if v == nil {
 			continue
 		}
-		te, ok := errors.AsType[*TypeError](second(Of(v)))
+		te, ok := errors.AsType[*tree.TypeError](second(tree.Of(v)))
 		if !ok || te.Path != path {
 			t.Errorf("%s: have %v", path, te)
 		}
 	}
-	if _, err := Of(loop); err == nil {
+	if _, err := tree.Of(loop); err == nil {
 		t.Error("a map that holds itself became a tree")
 	}
 }
@@ -189,8 +191,8 @@ func TestExact(t *testing.T) {
 		"1e-400": false, "4e-324": false, "18446744073709551615.0": false, "3.141592653589793238": false,
 	} {
 		f, err := strconv.ParseFloat(text, 64)
-		if err != nil || Exact(text, f) != want {
-			t.Errorf("%s: exact %t, %v", text, Exact(text, f), err)
+		if err != nil || tree.Exact(text, f) != want {
+			t.Errorf("%s: exact %t, %v", text, tree.Exact(text, f), err)
 		}
 	}
 }
@@ -198,8 +200,8 @@ func TestExact(t *testing.T) {
 func second(_ any, err error) error { return err }
 
 func TestWalk(t *testing.T) {
-	var seen []Path
-	Walk(decode(t, sample), func(p Path, _ any) bool {
+	var seen []tree.Path
+	tree.Walk(decode(t, sample), func(p tree.Path, _ any) bool {
 		seen = append(seen, p)
 		return p != "a.b[1]"
 	})
@@ -213,9 +215,9 @@ func FuzzDecode(f *testing.F) {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		v, err := Decode(data)
+		v, err := tree.Decode(data)
 		if err != nil {
-			if se, ok := errors.AsType[*SyntaxError](err); !ok || se.Offset < 0 || se.Offset > len(data) {
+			if se, ok := errors.AsType[*tree.SyntaxError](err); !ok || se.Offset < 0 || se.Offset > len(data) {
 				t.Fatalf("odd error %v", err)
 			}
 			return
@@ -223,9 +225,9 @@ func FuzzDecode(f *testing.F) {
 		if !json.Valid(data) {
 			t.Fatalf("%q was read and is no JSON", data)
 		}
-		text := Canonical(v)
-		back, err := Decode(text)
-		if err != nil || !Equal(v, back) || !bytes.Equal(text, Canonical(back)) {
+		text := tree.Canonical(v)
+		back, err := tree.Decode(text)
+		if err != nil || !tree.Equal(v, back) || !bytes.Equal(text, tree.Canonical(back)) {
 			t.Fatalf("%q reads back as %v, %v", text, back, err)
 		}
 	})
@@ -243,7 +245,7 @@ func BenchmarkDigest(b *testing.B) {
 	v := resource(1)
 	b.ReportAllocs()
 	for b.Loop() {
-		Digest(v)
+		tree.Digest(v)
 	}
 }
 
@@ -251,15 +253,15 @@ func BenchmarkEqual(b *testing.B) {
 	x, y := resource(1), resource(1)
 	b.ReportAllocs()
 	for b.Loop() {
-		Equal(x, y)
+		tree.Equal(x, y)
 	}
 }
 
 func BenchmarkDecode(b *testing.B) {
-	data := Canonical(resource(1))
+	data := tree.Canonical(resource(1))
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := Decode(data); err != nil {
+		if _, err := tree.Decode(data); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -269,7 +271,7 @@ func BenchmarkWalk(b *testing.B) {
 	v := resource(1)
 	b.ReportAllocs()
 	for b.Loop() {
-		Walk(v, func(Path, any) bool { return true })
+		tree.Walk(v, func(tree.Path, any) bool { return true })
 	}
 }
 
@@ -277,16 +279,16 @@ func TestMembers(t *testing.T) {
 	const doc = `{"a":{"b":[1,{"c":"x"}],"d":{"e":true}},"m":{"x":1},"t":"text","z":true}`
 	var have []string
 	note := func(format string, args ...any) { have = append(have, fmt.Sprintf(format, args...)) }
-	err := Members([]byte(doc), func(name string, m Member) {
+	err := tree.Members([]byte(doc), func(name string, m tree.Member) {
 		switch name {
 		case "a":
-			m.Members(func(name string, m Member) { note("a.%s=%s", name, Canonical(m.Value())) })
+			m.Members(func(name string, m tree.Member) { note("a.%s=%s", name, tree.Canonical(m.Value())) })
 		case "m":
-			note("m=%s", Canonical(m.Map()))
+			note("m=%s", tree.Canonical(m.Map()))
 			if again := m.Value(); again != nil {
 				t.Errorf("the second reading gives %v", again)
 			}
-			m.Members(func(string, Member) { t.Error("read twice") })
+			m.Members(func(string, tree.Member) { t.Error("read twice") })
 		case "t": // passed over
 		case "z":
 			note("z=%v", m.True())
@@ -295,11 +297,11 @@ func TestMembers(t *testing.T) {
 	if want := `[a.b=[1,{"c":"x"}] a.d={"e":true} m={"x":1} z=true]`; err != nil || fmt.Sprint(have) != want {
 		t.Errorf("have %v, %v, want %s", have, err, want)
 	}
-	ignore := func(string, Member) {}
-	inside := func(_ string, m Member) { m.Members(ignore) }
+	ignore := func(string, tree.Member) {}
+	inside := func(_ string, m tree.Member) { m.Members(ignore) }
 	for _, c := range []struct {
 		doc, want string
-		visit     func(string, Member)
+		visit     func(string, tree.Member)
 	}{
 		{`[]`, "at 0: want an object", ignore},
 		{``, "at 0: want an object", ignore},
@@ -311,7 +313,7 @@ func TestMembers(t *testing.T) {
 		{`{"a":1}`, "at 5: want an object", inside},
 		{`{"a":{"c":1,"b":1}}`, `at 12: key "b" is out of order`, inside},
 	} {
-		if err := Members([]byte(c.doc), c.visit); err == nil || !strings.Contains(err.Error(), c.want) {
+		if err := tree.Members([]byte(c.doc), c.visit); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: have %v, want %s", c.doc, err, c.want)
 		}
 	}
@@ -320,7 +322,7 @@ func TestMembers(t *testing.T) {
 func TestMap(t *testing.T) {
 	v := map[string]any{"a": []any{"x", int64(1), map[string]any{"b": nil}}, "c": true}
 	want := map[string]any{"A": []any{"X", int64(1), map[string]any{"B": nil}}, "C": true}
-	if got := MapText(v, strings.ToUpper); !reflect.DeepEqual(got, want) {
+	if got := tree.MapText(v, strings.ToUpper); !reflect.DeepEqual(got, want) {
 		t.Errorf("%v, want %v", got, want)
 	}
 	count := func(leaf any) any {
@@ -330,7 +332,7 @@ func TestMap(t *testing.T) {
 		return leaf
 	}
 	want = map[string]any{"a": []any{1, int64(1), map[string]any{"b": nil}}, "c": true}
-	if got := Map(v, count); !reflect.DeepEqual(got, want) {
+	if got := tree.Map(v, count); !reflect.DeepEqual(got, want) {
 		t.Errorf("%v, want %v", got, want)
 	}
 	if v["a"].([]any)[0] != "x" {

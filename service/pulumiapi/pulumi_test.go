@@ -128,7 +128,7 @@ func (p *pulumi) command(args ...string) *exec.Cmd {
 	cmd.Dir = p.dir
 	cmd.Env = []string{
 		"PATH=" + p.peers + string(os.PathListSeparator) + os.Getenv("PATH"), "HOME=" + p.home, "PULUMI_HOME=" + p.home,
-		"PULUMI_ACCESS_TOKEN=" + p.token, "PULUMI_SKIP_UPDATE_CHECK=true", "PULUMI_DISABLE_AUTOMATIC_PLUGIN_ACQUISITION=true",
+		"PULUMI_ACCESS_TOKEN=" + p.token, "PULUMI_SKIP_UPDATE_CHECK=true", "PULUMI_DISABLE_AUTOMATIC_PLUGIN_ACQUISITION=true", "GOGC=400",
 	}
 	return cmd
 }

@@ -8,3 +8,5 @@ import "os"
 const canLock = false
 
 func lockFolder(string) *os.File { return nil }
+
+func awaitFolder(string) *os.File { return nil }

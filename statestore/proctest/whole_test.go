@@ -1,8 +1,10 @@
-package proctest
+package proctest_test
 
 import (
 	"flag"
 	"testing"
+
+	"github.com/athanor-dev/athanor/statestore/proctest"
 )
 
 // TestPlayed: a sample is the same each time, and whole where it is asked for.
@@ -24,7 +26,7 @@ func TestPlayed(t *testing.T) {
 			t.Fatal(err)
 		}
 		for n, want := range tt.want {
-			if got := Played(n, 3); got != want {
+			if got := proctest.Played(n, 3); got != want {
 				t.Errorf("ATHANOR_WHOLE=%q, -run %q: case %d is played: %t", tt.whole, tt.run, n, got)
 			}
 		}

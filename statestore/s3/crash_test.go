@@ -1,4 +1,4 @@
-package s3
+package s3_test
 
 import (
 	"errors"
@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/athanor-dev/athanor/statestore"
+	"github.com/athanor-dev/athanor/statestore/s3"
 	"github.com/athanor-dev/athanor/statestore/s3/s3test"
 )
 
@@ -23,8 +24,8 @@ func TestServerIsKilled(t *testing.T) {
 	server := s3test.Start(t, s3test.Versitygw)
 	url := server.URL(t, "infra")
 	stage := statestore.Stage{Stack: "shop", Name: "prod"}
-	open := func() *Store {
-		s, err := Open(url, server.Config, WithPatience(time.Minute), WithProbes(func(string) bool { return true }, func(string) {}))
+	open := func() *s3.Store {
+		s, err := s3.Open(url, server.Config, s3.WithPatience(time.Minute), s3.WithProbes(func(string) bool { return true }, func(string) {}))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -85,11 +86,11 @@ func TestParse(t *testing.T) {
 		"s3://acme-state/infra/prod/?region=eu-west-1&keep=5":   "s3://acme-state/infra/prod",
 		"s3://acme/x?endpoint=https://r2.example/&names=sealed": "s3://acme/x?endpoint=https://r2.example",
 	} {
-		a, err := Parse(text)
+		a, err := s3.Parse(text)
 		if err != nil || a.String() != want {
 			t.Errorf("%s: %q, %v", text, a, err)
 		}
-		if again, err := Parse(a.String()); err != nil || again.String() != want {
+		if again, err := s3.Parse(a.String()); err != nil || again.String() != want {
 			t.Errorf("%s again: %q, %v", text, again, err)
 		}
 	}
@@ -98,7 +99,7 @@ func TestParse(t *testing.T) {
 		"s3://acme/x?region=evil.example/", "s3://acme/x?endpoint=file:///etc", "s3://acme/x?endpoint=https://u:p@h", "s3://acme/x?names=clear",
 		"s3://acme/x?keep=0", "s3://acme/x?region=a&region=b", "s3://acme:80/x", "s3://acme/x#y", "postgres://acme/x",
 	} {
-		if a, err := Parse(text); err == nil {
+		if a, err := s3.Parse(text); err == nil {
 			t.Errorf("%q is taken as %+v", text, a)
 		}
 	}

@@ -1,4 +1,4 @@
-package s3
+package s3_test
 
 import (
 	"fmt"
@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/athanor-dev/athanor/statestore"
+	"github.com/athanor-dev/athanor/statestore/s3"
 	"github.com/athanor-dev/athanor/statestore/s3/s3test"
 )
 
@@ -49,7 +50,7 @@ func TestOtherAnswers(t *testing.T) {
 	}))
 	t.Cleanup(front.Close)
 	place := strings.ReplaceAll(server.URL(t, "infra"), server.Origin, front.URL)
-	s, err := Open(place, server.Config, WithProbes(func(string) bool { return false }, func(string) {}))
+	s, err := s3.Open(place, server.Config, s3.WithProbes(func(string) bool { return false }, func(string) {}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -64,11 +65,11 @@ func TestOtherAnswers(t *testing.T) {
 	if snap, err := s.Load(t.Context(), stage); err != nil || len(snap.Rows) != 1 || heads.Load() < 3 {
 		t.Errorf("%+v after %d writes of the head, %v", snap, heads.Load(), err)
 	}
-	address, err := Parse(place)
+	address, err := s3.Parse(place)
 	if err != nil {
 		t.Fatal(err)
 	}
-	left, _, err := Bucket(address, server.Config).List(t.Context(), "infra/_probe/", "")
+	left, _, err := s3.Bucket(address, server.Config).List(t.Context(), "infra/_probe/", "")
 	if err != nil || len(left) > 0 || lists.Load() != 1 || deleted.Load() != 2 {
 		t.Errorf("%d objects are left after %d lists and %d deletions, %v", len(left), lists.Load(), deleted.Load(), err)
 	}

@@ -1,10 +1,11 @@
-package s3
+package s3_test
 
 import (
 	"errors"
 	"testing"
 
 	"github.com/athanor-dev/athanor/statestore"
+	"github.com/athanor-dev/athanor/statestore/s3"
 	"github.com/athanor-dev/athanor/statestore/s3/s3test"
 )
 
@@ -19,10 +20,10 @@ func TestProbe(t *testing.T) {
 			t.Parallel()
 			server := s3test.Start(t, c.kind)
 			url, probed, remembered := server.URL(t, "infra"), false, 0
-			probes := WithProbes(func(string) bool { return probed }, func(string) { probed, remembered = true, remembered+1 })
+			probes := s3.WithProbes(func(string) bool { return probed }, func(string) { probed, remembered = true, remembered+1 })
 			stage := statestore.Stage{Stack: "shop", Name: "prod"}
 			for n := range 2 {
-				s, err := Open(url, server.Config, probes)
+				s, err := s3.Open(url, server.Config, probes)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -30,7 +31,7 @@ func TestProbe(t *testing.T) {
 				if c.safe && err == nil {
 					_, err = s.Commit(t.Context(), lease, statestore.Batch{Seq: 1, Finish: statestore.Succeeded})
 				}
-				var unsafe *UnsafeError
+				var unsafe *s3.UnsafeError
 				if c.safe && err != nil || !c.safe && !errors.As(err, &unsafe) {
 					t.Fatalf("time %d: %v", n, err)
 				}

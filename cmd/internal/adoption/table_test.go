@@ -1,4 +1,4 @@
-package adoption
+package adoption_test
 
 import (
 	"encoding/json"

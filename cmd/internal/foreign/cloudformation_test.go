@@ -1,8 +1,10 @@
-package foreign
+package foreign_test
 
 import (
 	"strings"
 	"testing"
+
+	"github.com/athanor-dev/athanor/cmd/internal/foreign"
 )
 
 // TestStackWithoutName asks for the name of a stack before it asks for the region.
@@ -12,7 +14,7 @@ func TestStackWithoutName(t *testing.T) {
 	}
 	t.Setenv("HOME", t.TempDir())
 	for where, want := range map[string]string{"": "which stack", "?region=eu-north-1": "which stack", "shop": "no region is set"} {
-		if _, err := Read(t.Context(), "cloudformation", where, 1); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := foreign.Read(t.Context(), "cloudformation", where, 1); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("cloudformation:%s: %v, want %q", where, err, want)
 		}
 	}

@@ -173,8 +173,11 @@ func compile(ctx context.Context, dir, out string, more ...string) error {
 	args := append([]string{"build", "-buildvcs=false", "-ldflags=-s -w", "-o", out}, more...)
 	cmd := exec.CommandContext(ctx, "go", append(args, ".")...)
 	cmd.Dir = dir
-	compiling(cmd)
+	kill := compiling(cmd)
 	output, err := cmd.CombinedOutput()
+	if ctx.Err() != nil {
+		kill()
+	}
 	if _, missing := errors.AsType[*exec.Error](err); missing {
 		return cli.Hint(fmt.Errorf("%s is a Go program, and there is no go command to build it", dir),
 			"install Go, or build the program elsewhere and run it: the program is the command")

@@ -146,3 +146,43 @@ func TestCutBuild(t *testing.T) {
 		t.Errorf("left are %q (%v)", left, err)
 	}
 }
+
+// TestCutBuildEndsWhole: what a go command has started ends with it when the build is cut, even what hears no interrupt.
+func TestCutBuildEndsWhole(t *testing.T) {
+	dir, _ := goStack(t)
+	bin := t.TempDir()
+	alive := filepath.Join(bin, "alive")
+	// This go command and what it has started hold the pipe.
+	script := "#!/bin/sh\ntrap '' INT\nexec 3> '" + alive + "'\necho >&3\nsleep 1000\n"
+	if err := os.WriteFile(filepath.Join(bin, "go"), []byte(script), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := exec.Command("mkfifo", alive).CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	t.Setenv("PATH", bin+string(os.PathListSeparator)+os.Getenv("PATH"))
+	ctx, cut := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() {
+		_, err := New(&terminal.Terminal{Err: io.Discard}, nil).Build(ctx, dir)
+		ended <- err
+	}()
+	pipe, err := os.Open(alive)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer pipe.Close()
+	if _, err := pipe.Read(make([]byte, 1)); err != nil {
+		t.Fatal(err)
+	}
+	cut()
+	if err := <-ended; err == nil {
+		t.Error("a build that was cut has an answer")
+	}
+	if err := pipe.SetReadDeadline(time.Now().Add(time.Minute)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := pipe.Read(make([]byte, 1)); !errors.Is(err, io.EOF) {
+		t.Errorf("somebody still holds the pipe: %v", err)
+	}
+}

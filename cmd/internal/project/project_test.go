@@ -1,9 +1,10 @@
-package project
+package project_test
 
 import (
 	"strings"
 	"testing"
 
+	"github.com/athanor-dev/athanor/cmd/internal/project"
 	"github.com/athanor-dev/athanor/reconcile"
 )
 
@@ -13,7 +14,7 @@ func TestNotAService(t *testing.T) {
 		"": "only a service has approvals", "bolt:x.db": "store bolt:x.db: only a service has approvals",
 		"postgres://me:hunter22@db/x": "store postgres://me@db/x: only a service has approvals",
 	} {
-		_, err := Service(nil, store, "has approvals")
+		_, err := project.Service(nil, store, "has approvals")
 		if hints := reconcile.Hints(err); err.Error() != want || len(hints) != 1 || !strings.HasPrefix(hints[0], "athanor login https://HOST") {
 			t.Errorf("%q: %v, hints %q", store, err, hints)
 		}

@@ -1,9 +1,10 @@
-package savedplan
+package savedplan_test
 
 import (
 	"errors"
 	"testing"
 
+	"github.com/athanor-dev/athanor/cmd/internal/savedplan"
 	"github.com/athanor-dev/athanor/engine"
 	"github.com/athanor-dev/athanor/statestore/remote/wire"
 )
@@ -15,7 +16,7 @@ func TestAsClaimed(t *testing.T) {
 		{Address: "a", Action: engine.Create, Kind: "local.File"}, {Address: "b", Action: engine.Unchanged, Kind: "local.File"}, {Address: "c", Action: engine.Delete, Kind: "local.File"},
 	}}
 	honest := []wire.PlanLine{{Address: "a", Action: "create", Kind: "local.File"}, {Address: "c", Action: "delete", Kind: "local.File"}}
-	if err := AsClaimed(p, wire.Plan{NewPlan: wire.NewPlan{Lines: honest}}); err != nil {
+	if err := savedplan.AsClaimed(p, wire.Plan{NewPlan: wire.NewPlan{Lines: honest}}); err != nil {
 		t.Error(err)
 	}
 	for name, lines := range map[string][]wire.PlanLine{
@@ -24,7 +25,7 @@ func TestAsClaimed(t *testing.T) {
 		"another resource":             {honest[0], {Address: "d", Action: "delete", Kind: "local.File"}},
 		"nothing":                      nil,
 	} {
-		if err := AsClaimed(p, wire.Plan{NewPlan: wire.NewPlan{Lines: lines}}); !errors.Is(err, engine.ErrNotApproved) {
+		if err := savedplan.AsClaimed(p, wire.Plan{NewPlan: wire.NewPlan{Lines: lines}}); !errors.Is(err, engine.ErrNotApproved) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

@@ -1,4 +1,4 @@
-package yamlstack
+package yamlstack_test
 
 import (
 	"errors"
@@ -7,6 +7,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"github.com/athanor-dev/athanor/cmd/internal/yamlstack"
 	"github.com/athanor-dev/athanor/reconcile/tree"
 )
 
@@ -46,7 +47,7 @@ func TestWithProp(t *testing.T) {
 		"odd key":          {"  a: {props: {n: {a: 1}}}\n", `n["s3:x"]`, "z", "  a: {props: {n: {a: 1, \"s3:x\": z}}}\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			have, err := WithProp(head+tt.text, "a", tt.path, tt.value, tt.value == nil)
+			have, err := yamlstack.WithProp(head+tt.text, "a", tt.path, tt.value, tt.value == nil)
 			if err != nil || have != head+tt.want {
 				t.Fatalf("%v\n%s\nwant\n%s", err, have, head+tt.want)
 			}
@@ -71,8 +72,8 @@ func TestWithProp(t *testing.T) {
 		"no such entry":   {"  a: {props: {l: [1]}}\n", "l[3]", "entries of lists come and go as a whole"},
 		"quoted lines":    {"  a: {props: {n: \"x\n  y\"}}\n", "n", "line 4: the value is written over several lines"},
 	} {
-		have, err := WithProp(head+tt.text, "a", tt.path, "new", false)
-		if !errors.Is(err, ErrNotChanged) || !strings.Contains(err.Error(), tt.want) || have != "" && have != head+tt.text {
+		have, err := yamlstack.WithProp(head+tt.text, "a", tt.path, "new", false)
+		if !errors.Is(err, yamlstack.ErrNotChanged) || !strings.Contains(err.Error(), tt.want) || have != "" && have != head+tt.text {
 			t.Errorf("%s: %v, want %s\n%s", name, err, tt.want, have)
 		}
 	}

@@ -64,20 +64,15 @@ func (p *Program[C]) For(t testing.TB) *Program[C] {
 	return &other
 }
 
-// built is the program as it ships, which the packages of a test run share.
+// Athanor is the path of the command as it ships, for an example that is no program of its own.
+func Athanor(t testing.TB) string {
+	t.Helper()
+	return built(t, "../../cmd/athanor")
+}
+
 func built(t testing.TB, main string) string {
 	t.Helper()
-	folder, err := filepath.Abs(main)
-	if err != nil {
-		t.Fatal(err)
-	}
-	name := strings.Trim(strings.NewReplacer(string(filepath.Separator), "-", ":", "").Replace(folder), "-")
-	binary, err := proctest.Shared(filepath.Join(name, "program"), func(path string) error {
-		if out, err := exec.CommandContext(t.Context(), "go", "build", "-ldflags=-s -w", "-o", path, main).CombinedOutput(); err != nil {
-			return fmt.Errorf("build: %w\n%s", err, out)
-		}
-		return nil
-	})
+	binary, err := proctest.Program(t.Context(), main)
 	if err != nil {
 		t.Fatal(err)
 	}
