@@ -64,8 +64,8 @@ func ReadUserPool(s *athanor.Stack, name string, by any) UserPool {
 // UserPoolProps declare a user pool. Defaults and limits are those of
 // https://docs.aws.amazon.com/cognito-user-identity-pools/latest/APIReference/API_CreateUserPool.html
 type UserPoolProps struct {
-	// Name of the pool: up to 128 letters, digits, spaces and _ + = , . @ - characters. Default: none, a name is generated. Changing it
-	// replaces the pool.
+	// Name of the pool: up to 128 letters, digits, spaces and _ + = , . @ - characters. Default: none, a name is generated. A change renames
+	// the pool in place.
 	Name string
 	// UsernameAttributes are what users sign in with instead of a user name: email, phone_number. Default: none, a user name.
 	UsernameAttributes []string `prop:"set,immutable,maxitems=2" wire:"UsernameAttributes"`
@@ -241,7 +241,7 @@ type UserPool struct {
 	// ID of the pool, such as eu-north-1_aB3dE5fG7.
 	ID string `attr:"early"`
 	// Name of the pool.
-	Name string `attr:"early"`
+	Name string `attr:"early,mutable=name"`
 	// Issuer is the URL that tokens of the pool name as their issuer, for authorizers of HTTP APIs.
 	Issuer string `attr:"early"`
 	// ProviderName is the issuer without https://, as identity pools name it.
@@ -295,7 +295,6 @@ var poolKind = &kind.Kind[UserPoolProps, livePool, UserPool]{
 	Named: &kind.Named[UserPoolProps, livePool]{
 		Given: func(want UserPoolProps) string { return want.Name },
 		Rule:  func(UserPoolProps) kind.NameRule { return kind.NameRule{Max: 128, Marks: "-_.+=,@ "} },
-		Live:  func(live livePool) string { return live.attrs.Name },
 	},
 	Owner: aws.Tagged(
 		func(want UserPoolProps) map[string]string { return want.Tags },
@@ -797,6 +796,7 @@ func comparePool(d *kind.Diff[livePool], want UserPoolProps, live livePool) {
 	if want.SMS.Role == "" {
 		kind.CompareCall(d, poolTable, want, live.have, "SetUserPoolMfaConfig", factors)
 	}
+	kind.CompareName(d, "name", live.attrs.Name, update)
 	kind.CompareCall(d, poolTable, want, live.have, "", update)
 	if want.SMS.Role != "" {
 		kind.CompareCall(d, poolTable, want, live.have, "SetUserPoolMfaConfig", factors)
@@ -834,6 +834,9 @@ func updatePool(ctx context.Context, u poolOn, want UserPoolProps) error {
 		return err
 	}
 	changes := func(path tree.Path) bool { return slices.ContainsFunc(u.Changed, path.Overlaps) }
+	if changes("name") {
+		body["PoolName"] = u.Name
+	}
 	merged := poolTable.Merged(want, u.Live.have, u.Changed)
 	if changes("recovery") {
 		setRecovery(merged, body)
