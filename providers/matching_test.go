@@ -1,6 +1,7 @@
 package providers
 
 import (
+	"maps"
 	"reflect"
 	"slices"
 	"strings"
@@ -23,6 +24,7 @@ var renames = map[string]string{
 	"aws.cognito.UserPool requiredAttributes":         "Schema",
 	"aws.ecs.Service role":                            "TaskDefinition", // the registry's Role is that of classic load balancers
 	"aws.lambda.Layer code":                           "Content",
+	"aws.s3.Bucket logging.bucket":                    "LoggingConfiguration.DestinationBucketName",
 	"aws.lambda.Function code.image":                  "PackageType",
 	"aws.lambda.Permission functionUrlAuth":           "FunctionUrlAuthType",
 	"aws.lambda.Permission invokedViaUrl":             "InvokedViaFunctionUrl",
@@ -60,13 +62,12 @@ var inside = map[string]tree.Path{
 func principal(s aws.Service, kind string) (string, bool) {
 	var types []string
 	for _, table := range []map[string]string{s.Registry, s.Also} {
-		for typ, of := range table {
-			if of == kind {
+		for _, typ := range slices.Sorted(maps.Keys(table)) {
+			if table[typ] == kind {
 				types = append(types, typ)
 			}
 		}
 	}
-	slices.Sort(types)
 	for _, typ := range types {
 		if strings.EqualFold(noun(typ), noun(kind)) {
 			return typ, true

@@ -211,25 +211,25 @@ type Invitation struct {
 // https://docs.aws.amazon.com/cognito-user-identity-pools/latest/APIReference/API_LambdaConfigType.html
 type Triggers struct {
 	// PreSignUp is called before a user is made.
-	PreSignUp aws.ARN `prop:"deferrable" wire:"PreSignUp"`
+	PreSignUp aws.ARN `prop:"deferrable,maxlen=2048" wire:"PreSignUp"`
 	// PostConfirmation is called after a user was confirmed, or reset the password.
-	PostConfirmation aws.ARN `prop:"deferrable" wire:"PostConfirmation"`
+	PostConfirmation aws.ARN `prop:"deferrable,maxlen=2048" wire:"PostConfirmation"`
 	// PreAuthentication is called before a user signs in.
-	PreAuthentication aws.ARN `prop:"deferrable" wire:"PreAuthentication"`
+	PreAuthentication aws.ARN `prop:"deferrable,maxlen=2048" wire:"PreAuthentication"`
 	// PostAuthentication is called after a user has signed in.
-	PostAuthentication aws.ARN `prop:"deferrable" wire:"PostAuthentication"`
+	PostAuthentication aws.ARN `prop:"deferrable,maxlen=2048" wire:"PostAuthentication"`
 	// CustomMessage writes what users are sent.
-	CustomMessage aws.ARN `prop:"deferrable" wire:"CustomMessage"`
+	CustomMessage aws.ARN `prop:"deferrable,maxlen=2048" wire:"CustomMessage"`
 	// DefineAuthChallenge says which challenge of your own comes next.
-	DefineAuthChallenge aws.ARN `prop:"deferrable" wire:"DefineAuthChallenge"`
+	DefineAuthChallenge aws.ARN `prop:"deferrable,maxlen=2048" wire:"DefineAuthChallenge"`
 	// CreateAuthChallenge makes a challenge of your own.
-	CreateAuthChallenge aws.ARN `prop:"deferrable" wire:"CreateAuthChallenge"`
+	CreateAuthChallenge aws.ARN `prop:"deferrable,maxlen=2048" wire:"CreateAuthChallenge"`
 	// VerifyAuthChallenge judges the answer to a challenge of your own.
-	VerifyAuthChallenge aws.ARN `prop:"deferrable" wire:"VerifyAuthChallengeResponse"`
+	VerifyAuthChallenge aws.ARN `prop:"deferrable,maxlen=2048" wire:"VerifyAuthChallengeResponse"`
 	// UserMigration finds users of an older directory.
-	UserMigration aws.ARN `prop:"deferrable" wire:"UserMigration"`
+	UserMigration aws.ARN `prop:"deferrable,maxlen=2048" wire:"UserMigration"`
 	// PreToken changes what is in tokens.
-	PreToken aws.ARN `prop:"deferrable" wire:"PreTokenGenerationConfig.LambdaArn"`
+	PreToken aws.ARN `prop:"deferrable,maxlen=2048" wire:"PreTokenGenerationConfig.LambdaArn"`
 	// PreTokenVersion is the form of the event: V1_0 changes the identity token alone, V2_0 the access token too, and V3_0 those of machines.
 	PreTokenVersion *string `prop:"enum=V1_0|V2_0|V3_0,default=V1_0,with=preToken" wire:"PreTokenGenerationConfig.LambdaVersion"`
 }

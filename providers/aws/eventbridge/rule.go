@@ -81,7 +81,7 @@ type RuleProps struct {
 	// the rule.
 	Name string
 	// EventBusName is the bus whose events are matched: its name or its ARN. Default: none, the account's default bus.
-	EventBusName string `prop:"immutable" wire:"-,bus"`
+	EventBusName string `prop:"immutable,maxlen=1600" wire:"-,bus"`
 	// EventPattern is the shape of the events that match: a document, or JSON text. The order of alternatives does not
 	// count. Default: none; a rule has a pattern, a schedule or both.
 	EventPattern any `wire:"EventPattern,pattern"`

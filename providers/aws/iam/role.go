@@ -119,7 +119,7 @@ type RoleProps struct {
 	// 12 hours.
 	MaxSessionDuration *time.Duration `prop:"min=1h,max=12h,default=1h" wire:"MaxSessionDuration"`
 	// PermissionsBoundary is a managed policy that bounds what the role can be allowed. Default: none.
-	PermissionsBoundary aws.ARN `wire:"-"`
+	PermissionsBoundary aws.ARN `prop:"maxlen=2048" wire:"-"`
 	// ManagedPolicies are attached to the role, and no others: what somebody else attaches is detached. Default: none.
 	ManagedPolicies []aws.ARN `prop:"deferrable"`
 	// Inline are policies in the role itself, by their names, and no others: what somebody else puts there is taken

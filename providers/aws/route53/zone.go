@@ -36,7 +36,7 @@ type HostedZoneProps struct {
 	// zone.
 	VPCs []VPC
 	// DelegationSetID is a reusable set of name servers, for public zones. Default: none, Route 53 assigns four.
-	DelegationSetID string `prop:"immutable" wire:"-"`
+	DelegationSetID string `prop:"immutable,maxlen=32" wire:"-"`
 	// ForceDestroy deletes the records that are in the zone with it.
 	ForceDestroy bool `prop:"default=false"`
 	// Tags of the zone, beside the owner tags. Default: none.

@@ -60,7 +60,7 @@ type StateMachineProps struct {
 	Definition any `prop:"required" wire:"definition,document"`
 	// Role is the ARN of the role that executions run as, which states.amazonaws.com may assume. Setting it needs iam:PassRole
 	// on it.
-	Role aws.ARN `prop:"required" wire:"roleArn"`
+	Role aws.ARN `prop:"required,maxlen=256" wire:"roleArn"`
 	// Kind of the machine: executions that last for up to a year and run once, or for up to five minutes and at least once.
 	Type *string `prop:"enum=STANDARD|EXPRESS,default=STANDARD,immutable" wire:"type"`
 	// Tracing sends what executions do to X-Ray.
