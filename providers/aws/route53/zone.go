@@ -213,17 +213,21 @@ func observeZone(ctx context.Context, s zoneSite) (liveZone, error) {
 }
 
 func zoneAt(ctx context.Context, client *sdk.Client, s zoneSite, id string) (liveZone, error) {
-	out, err := client.GetHostedZone(ctx, &sdk.GetHostedZoneInput{Id: &id})
+	var out *sdk.GetHostedZoneOutput
+	var tags *sdk.ListTagsForResourceOutput
+	err := aws.ReadWith(ctx, aws.Stays(s), func(ctx context.Context) (err error) {
+		out, err = client.GetHostedZone(ctx, &sdk.GetHostedZoneInput{Id: &id})
+		return err
+	}, func(ctx context.Context) (err error) {
+		tags, err = client.ListTagsForResource(ctx, &sdk.ListTagsForResourceInput{ResourceType: types.TagResourceTypeHostedzone, ResourceId: &id})
+		return err
+	})
 	if err != nil {
-		return liveZone{}, aws.Absent(err)
+		return liveZone{}, err
 	}
 	live := liveZone{place: s.Location, zone: *out.HostedZone, vpcs: out.VPCs, born: bornOf(sdkaws.ToString(out.HostedZone.CallerReference), s.Owner)}
 	if set := out.DelegationSet; set != nil {
 		live.delegation, live.nameServers = strings.TrimPrefix(sdkaws.ToString(set.Id), "/delegationset/"), set.NameServers
-	}
-	tags, err := client.ListTagsForResource(ctx, &sdk.ListTagsForResourceInput{ResourceType: types.TagResourceTypeHostedzone, ResourceId: &id})
-	if err != nil {
-		return live, aws.Absent(err)
 	}
 	live.tags = tagMap(tags.ResourceTagSet)
 	return live, nil
