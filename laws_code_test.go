@@ -130,6 +130,23 @@ func quietLaw(tree []source) []breach {
 	return out
 }
 
+// durationLaw: what people write is read by token.ParseDuration, which takes days.
+func durationLaw(tree []source) []breach {
+	var out []breach
+	for _, s := range tree {
+		if s.test() || s.harness() || roomOf(s.dir()) == "tools" {
+			continue
+		}
+		ast.Inspect(s.ast, func(n ast.Node) bool {
+			if s.called(n) == "time.ParseDuration" {
+				out = append(out, breach{s.path + ":durations", s.at(n) + " calls time.ParseDuration: token.ParseDuration takes days too, as everywhere"})
+			}
+			return true
+		})
+	}
+	return out
+}
+
 // waitLaw: a run waits through reconcile.Wait alone, which an interrupt ends. Timers elsewhere are excused by name. Commands
 // draw and watch files beside runs, and harnesses wait for what they start.
 func waitLaw(tree []source) []breach {

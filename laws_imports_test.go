@@ -15,7 +15,7 @@ const module = "github.com/athanor-dev/athanor"
 var arrows = map[string][]string{
 	"reconcile":  {},
 	"statestore": {},
-	"service":    {"statestore"},
+	"service":    {"statestore", "reconcile"}, // of reconcile what people write, see inner
 	"adopt":      {"reconcile", "statestore"},
 	"asset":      {"reconcile"},
 	"engine":     {"reconcile", "statestore", "adopt"},
@@ -38,6 +38,12 @@ var (
 // as a package, and never what it must not: cmd/render shows documents, and what does I/O in the engine or a store takes
 // a context. A package that is not listed may import all that its layer may.
 var inner = map[string]struct{ ours, never []string }{
+	"service": {
+		ours: []string{"reconcile/token", "service/internal/sse", "service/page", "statestore", "statestore/remote/wire"},
+	},
+	"service/page":      {ours: []string{"service/internal/sse", "statestore", "statestore/remote/wire"}},
+	"service/pulumiapi": {ours: []string{"service", "service/foreign", "service/page", "statestore", "statestore/remote/wire"}},
+	"service/tfhttp":    {ours: []string{"service", "service/foreign", "service/page", "statestore", "statestore/remote/wire"}},
 	"cmd/cli": {
 		ours:  []string{"engine", "reconcile", "reconcile/props", "reconcile/token"},
 		never: []string{"os", "net", "net/http", "os/exec"},

@@ -247,6 +247,9 @@ func f() {
 	waits := "package a\n\nimport \"time\"\n\nfunc f() { <-time.After(1); time.NewTimer(1); time.NewTicker(1); time.Sleep(1); time.AfterFunc(1, f); time.Now() }\n"
 	expect(t, waitLaw(read(t, "engine/a.go", waits)), "time.After:", "time.NewTimer", "time.NewTicker", "time.Sleep", "time.AfterFunc")
 	expect(t, waitLaw(read(t, "engine/a_test.go", waits, "cmd/a.go", waits, "engine/simtest/a.go", waits)))
+	spans := "package a\n\nimport \"time\"\n\nfunc f() { time.ParseDuration(\"1h\") }\n"
+	expect(t, durationLaw(read(t, "service/a.go", spans, "cmd/a.go", spans)), "cmd/a.go:5 calls time.ParseDuration", "service/a.go:5 calls")
+	expect(t, durationLaw(read(t, "service/a_test.go", spans, "tools/a.go", spans)))
 	expect(t, quietLaw(read(t, "engine/a.go", "package a\n\nfunc f(log, time T) { log.Print(); time.Sleep() }\n")))
 }
 

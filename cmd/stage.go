@@ -267,7 +267,7 @@ func setRule(ctx context.Context, s *session.Session, change wire.StageRuleChang
 	}
 	if change.Retention != "" {
 		said := "off"
-		if kept, err := time.ParseDuration(rule.Retention); err == nil {
+		if kept, err := token.ParseDuration(rule.Retention); err == nil {
 			said = token.FormatDuration(kept)
 		}
 		fmt.Fprintf(a.Out, "%s: retention is %s\n", s.Stage, said)

@@ -71,6 +71,48 @@ func TestEveryTableHasAGoldenBody(t *testing.T) {
 	}
 }
 
+// TestEveryKindHasAGoldenBody finds the kinds of services in the source, and for each a golden test that names it, or its table: a kind
+// without a table has bodies too.
+func TestEveryKindHasAGoldenBody(t *testing.T) {
+	declared := regexp.MustCompile(`(?ms)^var (\w+Kind) = &kind\.Kind\[.*?^}`)
+	table := regexp.MustCompile(`\n\tProps: +(\w+),`)
+	test := regexp.MustCompile(`(?ms)(^// [^\n]*\n)*^func TestGolden.*?^}`)
+	elsewhere := map[string]string{ // golden tests that name neither, by the kind
+		"aws/s3.bucketKind": "TestGolden", "aws/route53.zoneKind": "TestGoldenZone", "aws/ecr.imageKind": "TestGolden", "aws/ecs.clusterKind": "TestGolden",
+		"aws/cloudfront.distributionKind": "TestGolden", "cloudflare/containers.containerKind": "TestGolden", "cloudflare/rulesets.rulesetKind": "TestGolden", "cloudflare/zones.settingKind": "TestGoldenSetting", "aws/apigatewayv2.apiKind": "TestGoldenContents",
+	}
+	root, found := os.DirFS("."), 0
+	err := fs.WalkDir(root, ".", func(file string, _ fs.DirEntry, err error) error {
+		if err != nil || !strings.HasPrefix(file, "aws/") && !strings.HasPrefix(file, "cloudflare/") || path.Ext(file) != ".go" || strings.HasSuffix(file, "_test.go") {
+			return err
+		}
+		source, err := fs.ReadFile(root, file)
+		if err != nil {
+			return err
+		}
+		text, _ := goldenOf(t, root, path.Dir(file))
+		golden := strings.Join(test.FindAllString(text, -1), "\n")
+		for _, match := range declared.FindAllStringSubmatch(string(source), -1) {
+			found++
+			names := match[1]
+			if of := table.FindStringSubmatch(match[0]); of != nil {
+				names += "|" + of[1]
+			}
+			by := elsewhere[path.Dir(file)+"."+match[1]]
+			if !regexp.MustCompile(`\b(`+names+`)\b`).MatchString(golden) && (by == "" || !strings.Contains(golden, "func "+by+"(")) {
+				t.Errorf("%s: %s has no golden body", file, match[1])
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if found < 45 {
+		t.Errorf("found %d kinds only", found)
+	}
+}
+
 // goldenOf are the golden tests of a package, and whether they name a page.
 func goldenOf(t *testing.T, root fs.FS, dir string) (text string, pages bool) {
 	t.Helper()

@@ -95,7 +95,7 @@ func (i *Issuer) life() (time.Duration, error) {
 	if i.Life == "" {
 		return lifeOfJob, nil
 	}
-	life, err := time.ParseDuration(i.Life)
+	life, err := parseDuration(i.Life)
 	if err == nil && (life < time.Minute || life > 24*time.Hour) {
 		err = errors.New("out of range")
 	}

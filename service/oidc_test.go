@@ -322,6 +322,7 @@ func TestIssuerSettings(t *testing.T) {
 		"any ref":          {service.Issuer{Issuer: "https://gitlab.com", Rules: []service.Rule{rule("project_id", "7", "ref", "**")}}, false},
 		"no claims":        {service.Issuer{Issuer: "https://id.example", ClientID: "c", Rules: []service.Rule{rule()}}, false},
 		"a group":          {service.Issuer{Issuer: "https://id.example", ClientID: "c", Rules: []service.Rule{rule("groups", "ops")}}, true},
+		"good for a day":   {service.Issuer{Issuer: "https://id.example", ClientID: "c", Life: "1d"}, true},
 		"good for a week":  {service.Issuer{Issuer: "https://id.example", ClientID: "c", Life: "168h"}, false},
 		"an unknown role":  {service.Issuer{Issuer: "https://id.example", ClientID: "c", Rules: []service.Rule{{Claims: map[string]string{"groups": "x"}, Role: "root", On: "*/*"}}}, false},
 		"a broken pattern": {service.Issuer{Issuer: "https://id.example", ClientID: "c", Rules: []service.Rule{{Claims: map[string]string{"groups": "x"}, Role: "admin", On: "*"}}}, false},

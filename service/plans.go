@@ -182,7 +182,7 @@ func retentionOf(text string) (time.Duration, error) {
 	if text == "" {
 		return 0, nil
 	}
-	kept, err := time.ParseDuration(text)
+	kept, err := parseDuration(text)
 	if err != nil || kept != 0 && kept < LeastAuditKept {
 		return 0, &statestore.InvalidError{Rule: fmt.Sprintf("a retention is a duration of %d days at least, or 0s", LeastAuditKept/(24*time.Hour))}
 	}

@@ -170,7 +170,7 @@ func lifeOf(text string, have role) (time.Duration, error) {
 	if text == "" {
 		return 0, nil
 	}
-	ttl, err := time.ParseDuration(text)
+	ttl, err := parseDuration(text)
 	switch {
 	case err != nil || ttl > longestAdminLife:
 		return 0, &statestore.InvalidError{Rule: "a lease lasts an hour at most"}
@@ -357,7 +357,7 @@ func (s *Service) createToken(in *request) (any, error) {
 	}
 	life := time.Duration(0)
 	if body.Expires != "" {
-		if life, err = time.ParseDuration(body.Expires); err != nil {
+		if life, err = parseDuration(body.Expires); err != nil {
 			return nil, invalid(err)
 		}
 	}

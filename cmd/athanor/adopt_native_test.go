@@ -4,12 +4,15 @@ package main
 
 import (
 	"encoding/json"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/athanor-dev/athanor/providers/aws"
+	"github.com/athanor-dev/athanor/providers/aws/awstest"
 	"github.com/athanor-dev/athanor/providers/aws/cloudcontrol/registry"
 	"github.com/athanor-dev/athanor/reconcile/tree"
 )
@@ -117,7 +120,7 @@ func TestAdoptNativePulumi(t *testing.T) {
 		ids[at] = id
 	}
 	n.ids = ids
-	delete(n.ids, "AWS::ECS::Cluster shop") // it is adopted as aws.ecs.Cluster, whose service the server does not speak
+	delete(n.ids, "AWS::ECS::Cluster shop") // it is adopted as aws.ecs.Cluster, whose service the server does not speak: see TestAdoptNativeCluster
 	n.server.Vanish("AWS::ECS::Cluster", "shop")
 	w := newWorld(t, "")
 	if err := os.Remove(filepath.Join(w.dir, "athanor.yaml")); err != nil {
@@ -140,5 +143,63 @@ func TestAdoptNativePulumi(t *testing.T) {
 	p.run(0, "destroy", "--yes", "--allow-delete", "db")
 	if left := n.server.Find(""); len(left) != 0 {
 		t.Errorf("there are left: %v", left)
+	}
+}
+
+// TestAdoptNativeCluster takes over a cluster from a state of aws-native by its kind, where the emulator speaks ECS.
+func TestAdoptNativeCluster(t *testing.T) {
+	t.Parallel()
+	server := awstest.Start(t)
+	cloud := aws.FromConfig(server.Config(t))
+	ecs := aws.JSONService{Name: "ECS", Signing: "ecs", Host: "ecs", Target: "AmazonEC2ContainerServiceV20141113", Version: "1.1", Env: "ECS"}
+	ask := func(operation string, in attributes) (out attributes) {
+		t.Helper()
+		if err := ecs.Call(t.Context(), cloud, operation, in, &out); err != nil {
+			t.Fatal(err)
+		}
+		return out
+	}
+	insights := func(value string) []any { return []any{attributes{"name": "containerInsights", "value": value}} }
+	made, _ := ask("CreateCluster", attributes{
+		"clusterName": "shop", "settings": insights("enabled"), "tags": []any{attributes{"key": "team", "value": "shop"}},
+	})["cluster"].(attributes)
+
+	const prefix, typ = "urn:pulumi:prod::shop::", "aws-native:ecs:Cluster"
+	inputs := attributes{
+		"clusterName": "shop", "clusterSettings": insights("enabled"), "tags": []any{attributes{"key": "team", "value": "shop"}},
+	}
+	outputs := maps.Clone(inputs)
+	outputs["arn"] = made["clusterArn"]
+	state, err := json.Marshal(attributes{"version": 3, "deployment": attributes{"manifest": attributes{"version": "v3.170.0"}, "resources": []any{
+		attributes{"urn": prefix + "pulumi:pulumi:Stack::shop-prod", "custom": false, "type": "pulumi:pulumi:Stack"},
+		attributes{"urn": prefix + typ + "::cluster", "custom": true, "id": "shop", "type": typ, "inputs": inputs, "outputs": outputs},
+	}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := newWorld(t, "")
+	if err := os.Remove(filepath.Join(w.dir, "athanor.yaml")); err != nil {
+		t.Fatal(err)
+	}
+	for name, value := range server.Env() {
+		w.env = append(w.env, name+"="+value)
+	}
+	w.write("shop.json", string(state))
+	p := &adoptedProject{world: w, from: []string{"shop.json"}, mapped: 1, mutations: func() int { return len(server.Mutations()) }, tagged: []string{`tags["athanor:`}}
+	p.take()
+	for _, want := range []string{"kind: aws.ecs.Cluster", "name: shop", "containerInsights: enabled", "team: shop"} {
+		if !strings.Contains(p.yaml, want) {
+			t.Errorf("there is no %q in\n%s", want, p.yaml)
+		}
+	}
+	ask("UpdateCluster", attributes{"cluster": "shop", "settings": insights("disabled")})
+	if found := p.planned(2); !shows(found["cluster"], "containerInsights") {
+		t.Errorf("containerInsights is no drift: %v", found)
+	}
+	w.run(0, "destroy", "--yes")
+	for _, left := range ask("DescribeClusters", attributes{"clusters": []any{"shop"}})["clusters"].([]any) {
+		if left.(attributes)["status"] != "INACTIVE" { // as which a deleted one is shown for a while
+			t.Errorf("there is left: %v", left)
+		}
 	}
 }

@@ -220,6 +220,13 @@ func compareRows[P, L any](d *Diff[L], t *Table[P], want, have P, callOf func(*r
 	}
 }
 
+// CompareName states the name of an object that call can rename. A name that was generated is never compared.
+func CompareName[L any](d *Diff[L], path tree.Path, have string, call *Operation[L]) {
+	if name, given := d.Name(); given {
+		reconcile.Value(d, path, name, have, call)
+	}
+}
+
 func compare[L any](d *Diff[L], r *row, w, h reflect.Value, call *Operation[L]) {
 	switch {
 	case r.writeOnly:

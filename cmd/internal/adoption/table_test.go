@@ -43,6 +43,7 @@ func TestAdoptKindsAreThose(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	writes := os.Getenv("ATHANOR_UPDATE_KINDS") != ""
 	var have map[string]json.RawMessage
 	if err := json.Unmarshal(text, &have); err != nil || len(have) < 20 {
 		t.Fatalf("%d kinds, %v", len(have), err)
@@ -62,12 +63,12 @@ func TestAdoptKindsAreThose(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if string(want) != string(have[name]) {
-			t.Errorf("%s has other props or attributes in %s; it is written by: ATHANOR_UPDATE_KINDS=1 go test ./cmd -run TestAdoptKindsAreThose", name, file)
+		if !writes && string(want) != string(have[name]) {
+			t.Errorf("%s has other props or attributes in %s; it is written by: ATHANOR_UPDATE_KINDS=1 go test ./cmd/internal/adoption -run TestAdoptKindsAreThose", name, file)
 		}
 		lines = append(lines, strconv.Quote(name)+": "+string(want))
 	}
-	if os.Getenv("ATHANOR_UPDATE_KINDS") != "" {
+	if writes {
 		if err := os.WriteFile(file, []byte("{\n"+strings.Join(lines, ",\n")+"\n}\n"), 0o644); err != nil {
 			t.Fatal(err)
 		}

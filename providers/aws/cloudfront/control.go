@@ -6,6 +6,7 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/athanor-dev/athanor"
@@ -30,8 +31,8 @@ func ReadOriginAccessControl(s *athanor.Stack, name string, by any) OriginAccess
 // OriginAccessControlProps declare an origin access control. Defaults and limits are those of
 // https://docs.aws.amazon.com/cloudfront/latest/APIReference/API_OriginAccessControlConfig.html
 type OriginAccessControlProps struct {
-	// Name of the control, one in the account: up to 64 letters, digits and - _ . characters. Default: none, a name is generated.
-	// Changing it replaces the control.
+	// Name of the control, one in the account: up to 64 letters, digits and - _ . characters. Default: none, a name is generated. A
+	// change renames the control in place.
 	Name string
 	// Description of the control. Default: none.
 	Description string `prop:"maxlen=256" wire:"-"`
@@ -46,7 +47,7 @@ type OriginAccessControl struct {
 	// ID of the control, for origins.
 	ID string
 	// Name of the control.
-	Name string
+	Name string `attr:"mutable=name"`
 }
 
 // liveControl is an observed origin access control.
@@ -78,7 +79,6 @@ var controlKind = &kind.Kind[OriginAccessControlProps, liveControl, OriginAccess
 	Named: &kind.Named[OriginAccessControlProps, liveControl]{
 		Given: func(want OriginAccessControlProps) string { return want.Name },
 		Rule:  func(OriginAccessControlProps) kind.NameRule { return kind.NameRule{Max: 64, Marks: "-_."} },
-		Live:  func(live liveControl) string { return live.attrs.Name },
 	},
 	List: listControls,
 
@@ -184,17 +184,23 @@ func createControl(ctx context.Context, s controlSite) (OriginAccessControl, err
 
 // compareControl states every aspect; one call sets all.
 func compareControl(d *kind.Diff[liveControl], want OriginAccessControlProps, live liveControl) {
-	kind.Compare(d, controlTable, want, live.have, kind.Set("UpdateOriginAccessControl", func(ctx context.Context, u kind.Update[liveControl]) error {
+	set := kind.Set("UpdateOriginAccessControl", func(ctx context.Context, u kind.Update[liveControl]) error {
 		_, etag, err := getControl(ctx, u.Cloud, u.Live.attrs.ID)
 		if err != nil {
 			return aws.NotYet(err)
 		}
+		name := u.Live.attrs.Name
+		if slices.Contains(u.Changed, "name") {
+			name = u.Name
+		}
 		_, err = call(ctx, u.Cloud, aws.XMLCall{
 			Operation: "UpdateOriginAccessControl", Method: http.MethodPut, Path: controlPath(u.Live.attrs.ID) + "/config", Match: etag,
-			In: configOf(u.Live.attrs.Name, controlTable.Merged(want, u.Live.have, u.Changed)),
+			In: configOf(name, controlTable.Merged(want, u.Live.have, u.Changed)),
 		})
 		return aws.NotYet(err)
-	}))
+	})
+	kind.CompareName(d, "name", live.attrs.Name, set)
+	kind.Compare(d, controlTable, want, live.have, set)
 }
 
 func deleteControl(ctx context.Context, s controlSite) error {

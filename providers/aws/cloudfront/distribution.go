@@ -356,13 +356,19 @@ func observeDistribution(ctx context.Context, s site) (liveDistribution, error) 
 }
 
 func readDistribution(ctx context.Context, s site, id string) (live liveDistribution, err error) {
-	d, _, err := get(ctx, s.Cloud, id)
-	if err != nil {
-		return live, aws.Absent(err)
-	}
-	live.attrs, live.status, live.have = d.attrs(s.Location), d.Status, d.Config.props()
-	if live.tags, err = tagsOf(ctx, s.Cloud, live.attrs.ARN); err != nil {
-		return live, aws.NotYet(err)
+	var tags map[string]string
+	err = aws.ReadWith(ctx, aws.Stays(s), func(ctx context.Context) error {
+		d, _, err := get(ctx, s.Cloud, id)
+		if err == nil {
+			live.attrs, live.status, live.have = d.attrs(s.Location), d.Status, d.Config.props()
+		}
+		return err
+	}, func(ctx context.Context) (err error) {
+		tags, err = tagsOf(ctx, s.Cloud, arnOf(s.Location, "distribution/"+id))
+		return err
+	})
+	if live.tags = tags; err != nil {
+		return live, err
 	}
 	live.invalidated = live.tags[tagInvalidated]
 	delete(live.tags, tagInvalidated)

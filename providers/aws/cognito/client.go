@@ -33,8 +33,8 @@ func ReadUserPoolClient(s *athanor.Stack, name string, by any) UserPoolClient {
 type UserPoolClientProps struct {
 	// UserPool is the id of the pool.
 	UserPool string `prop:"required,immutable,maxlen=55" wire:"UserPoolId"`
-	// Name of the client: up to 128 letters, digits, spaces and _ + = , . @ - characters. Default: none, a name is generated. Changing it
-	// replaces the client.
+	// Name of the client: up to 128 letters, digits, spaces and _ + = , . @ - characters. Default: none, a name is generated. A change
+	// renames the client in place.
 	Name string
 	// GenerateSecret makes a secret that the client proves itself with: for servers, and not for what runs in the hands of users.
 	GenerateSecret bool `prop:"default=false,immutable" wire:"GenerateSecret"`
@@ -84,7 +84,7 @@ type UserPoolClient struct {
 	// UserPool is the id of the pool.
 	UserPool string `attr:"early"`
 	// Name of the client.
-	Name string `attr:"early"`
+	Name string `attr:"early,mutable=name"`
 	// Secret of the client, empty without one. It is secret, and kept sealed in state.
 	Secret token.Secret `attr:"early"`
 }
@@ -123,7 +123,6 @@ var clientKind = &kind.Kind[UserPoolClientProps, liveClient, UserPoolClient]{
 	Named: &kind.Named[UserPoolClientProps, liveClient]{
 		Given: func(want UserPoolClientProps) string { return want.Name },
 		Rule:  func(UserPoolClientProps) kind.NameRule { return kind.NameRule{Max: 128, Marks: "-_.+=,@ "} },
-		Live:  func(live liveClient) string { return live.attrs.Name },
 	},
 
 	EventuallyVisible: aws.EventuallyVisible,
@@ -331,7 +330,7 @@ func unsent() []string {
 
 // compareClient states every aspect; one call sets all.
 func compareClient(d *kind.Diff[liveClient], want UserPoolClientProps, live liveClient) {
-	kind.Compare(d, clientTable, want, live.have, kind.Set("UpdateUserPoolClient", func(ctx context.Context, u clientOn) error {
+	set := kind.Set("UpdateUserPoolClient", func(ctx context.Context, u clientOn) error {
 		body, err := describeClient(ctx, u.Cloud, u.Live.attrs.UserPool, u.Live.attrs.ID)
 		if err != nil {
 			return aws.NotYet(err)
@@ -342,9 +341,14 @@ func compareClient(d *kind.Diff[liveClient], want UserPoolClientProps, live live
 		if err := clientTable.Changed(want, u.Live.have, u.Changed, body); err != nil {
 			return err
 		}
+		if slices.Contains(u.Changed, "name") {
+			body["ClientName"] = u.Name
+		}
 		setValidity(clientTable.Merged(want, u.Live.have, u.Changed), body)
 		return aws.NotYet(call(ctx, u.Cloud, "UpdateUserPoolClient", compact(body), nil))
-	}))
+	})
+	kind.CompareName(d, "name", live.attrs.Name, set)
+	kind.Compare(d, clientTable, want, live.have, set)
 }
 
 func deleteClient(ctx context.Context, s clientSite) error {

@@ -45,7 +45,7 @@ func clientSuite(base obj, variants ...kindtest.Variant) kindtest.Suite {
 			"writeAttributes": {list{"email"}},
 		},
 		Steady: map[tree.Path]string{
-			"name": "a client keeps its name for life", "userPool": "a client keeps its pool for life", "generateSecret": "a client keeps its secret for life",
+			"userPool": "a client keeps its pool for life", "generateSecret": "a client keeps its secret for life",
 		},
 	})
 }

@@ -64,8 +64,8 @@ func ReadUserPool(s *athanor.Stack, name string, by any) UserPool {
 // UserPoolProps declare a user pool. Defaults and limits are those of
 // https://docs.aws.amazon.com/cognito-user-identity-pools/latest/APIReference/API_CreateUserPool.html
 type UserPoolProps struct {
-	// Name of the pool: up to 128 letters, digits, spaces and _ + = , . @ - characters. Default: none, a name is generated. Changing it
-	// replaces the pool.
+	// Name of the pool: up to 128 letters, digits, spaces and _ + = , . @ - characters. Default: none, a name is generated. A change renames
+	// the pool in place.
 	Name string
 	// UsernameAttributes are what users sign in with instead of a user name: email, phone_number. Default: none, a user name.
 	UsernameAttributes []string `prop:"set,immutable,maxitems=2" wire:"UsernameAttributes"`
@@ -211,25 +211,25 @@ type Invitation struct {
 // https://docs.aws.amazon.com/cognito-user-identity-pools/latest/APIReference/API_LambdaConfigType.html
 type Triggers struct {
 	// PreSignUp is called before a user is made.
-	PreSignUp aws.ARN `prop:"deferrable" wire:"PreSignUp"`
+	PreSignUp aws.ARN `prop:"deferrable,maxlen=2048" wire:"PreSignUp"`
 	// PostConfirmation is called after a user was confirmed, or reset the password.
-	PostConfirmation aws.ARN `prop:"deferrable" wire:"PostConfirmation"`
+	PostConfirmation aws.ARN `prop:"deferrable,maxlen=2048" wire:"PostConfirmation"`
 	// PreAuthentication is called before a user signs in.
-	PreAuthentication aws.ARN `prop:"deferrable" wire:"PreAuthentication"`
+	PreAuthentication aws.ARN `prop:"deferrable,maxlen=2048" wire:"PreAuthentication"`
 	// PostAuthentication is called after a user has signed in.
-	PostAuthentication aws.ARN `prop:"deferrable" wire:"PostAuthentication"`
+	PostAuthentication aws.ARN `prop:"deferrable,maxlen=2048" wire:"PostAuthentication"`
 	// CustomMessage writes what users are sent.
-	CustomMessage aws.ARN `prop:"deferrable" wire:"CustomMessage"`
+	CustomMessage aws.ARN `prop:"deferrable,maxlen=2048" wire:"CustomMessage"`
 	// DefineAuthChallenge says which challenge of your own comes next.
-	DefineAuthChallenge aws.ARN `prop:"deferrable" wire:"DefineAuthChallenge"`
+	DefineAuthChallenge aws.ARN `prop:"deferrable,maxlen=2048" wire:"DefineAuthChallenge"`
 	// CreateAuthChallenge makes a challenge of your own.
-	CreateAuthChallenge aws.ARN `prop:"deferrable" wire:"CreateAuthChallenge"`
+	CreateAuthChallenge aws.ARN `prop:"deferrable,maxlen=2048" wire:"CreateAuthChallenge"`
 	// VerifyAuthChallenge judges the answer to a challenge of your own.
-	VerifyAuthChallenge aws.ARN `prop:"deferrable" wire:"VerifyAuthChallengeResponse"`
+	VerifyAuthChallenge aws.ARN `prop:"deferrable,maxlen=2048" wire:"VerifyAuthChallengeResponse"`
 	// UserMigration finds users of an older directory.
-	UserMigration aws.ARN `prop:"deferrable" wire:"UserMigration"`
+	UserMigration aws.ARN `prop:"deferrable,maxlen=2048" wire:"UserMigration"`
 	// PreToken changes what is in tokens.
-	PreToken aws.ARN `prop:"deferrable" wire:"PreTokenGenerationConfig.LambdaArn"`
+	PreToken aws.ARN `prop:"deferrable,maxlen=2048" wire:"PreTokenGenerationConfig.LambdaArn"`
 	// PreTokenVersion is the form of the event: V1_0 changes the identity token alone, V2_0 the access token too, and V3_0 those of machines.
 	PreTokenVersion *string `prop:"enum=V1_0|V2_0|V3_0,default=V1_0,with=preToken" wire:"PreTokenGenerationConfig.LambdaVersion"`
 }
@@ -241,7 +241,7 @@ type UserPool struct {
 	// ID of the pool, such as eu-north-1_aB3dE5fG7.
 	ID string `attr:"early"`
 	// Name of the pool.
-	Name string `attr:"early"`
+	Name string `attr:"early,mutable=name"`
 	// Issuer is the URL that tokens of the pool name as their issuer, for authorizers of HTTP APIs.
 	Issuer string `attr:"early"`
 	// ProviderName is the issuer without https://, as identity pools name it.
@@ -295,7 +295,6 @@ var poolKind = &kind.Kind[UserPoolProps, livePool, UserPool]{
 	Named: &kind.Named[UserPoolProps, livePool]{
 		Given: func(want UserPoolProps) string { return want.Name },
 		Rule:  func(UserPoolProps) kind.NameRule { return kind.NameRule{Max: 128, Marks: "-_.+=,@ "} },
-		Live:  func(live livePool) string { return live.attrs.Name },
 	},
 	Owner: aws.Tagged(
 		func(want UserPoolProps) map[string]string { return want.Tags },
@@ -797,6 +796,7 @@ func comparePool(d *kind.Diff[livePool], want UserPoolProps, live livePool) {
 	if want.SMS.Role == "" {
 		kind.CompareCall(d, poolTable, want, live.have, "SetUserPoolMfaConfig", factors)
 	}
+	kind.CompareName(d, "name", live.attrs.Name, update)
 	kind.CompareCall(d, poolTable, want, live.have, "", update)
 	if want.SMS.Role != "" {
 		kind.CompareCall(d, poolTable, want, live.have, "SetUserPoolMfaConfig", factors)
@@ -834,6 +834,9 @@ func updatePool(ctx context.Context, u poolOn, want UserPoolProps) error {
 		return err
 	}
 	changes := func(path tree.Path) bool { return slices.ContainsFunc(u.Changed, path.Overlaps) }
+	if changes("name") {
+		body["PoolName"] = u.Name
+	}
 	merged := poolTable.Merged(want, u.Live.have, u.Changed)
 	if changes("recovery") {
 		setRecovery(merged, body)

@@ -81,7 +81,7 @@ func poolSuite(attributes obj) kindtest.Suite {
 		Ordered: map[tree.Path]string{"recovery": "the first that a user has counts"},
 		Open:    map[tree.Path]string{"attributes": "Cognito removes none: those that others add are left alone, and one that is no longer declared stays"},
 		Steady: map[tree.Path]string{
-			"name": "a pool keeps its name for life", "attributes": "an attribute keeps its type for life", "requiredAttributes": "they are for life",
+			"attributes": "an attribute keeps its type for life", "requiredAttributes": "they are for life",
 		},
 	})
 }
@@ -215,6 +215,24 @@ func TestRestStays(t *testing.T) {
 	}
 	if tags := shown["UserPoolTags"].(obj); tags["team"] != "shop" || len(tags) < 3 {
 		t.Errorf("tags %v", tags)
+	}
+}
+
+// TestRename: a pool and a client that are renamed keep their ids, and so their users and what signs them in.
+func TestRename(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		w     *world
+		props obj
+		calls string
+	}{{newPoolWorld(t), obj{}, "Cognito.UpdateUserPool"}, {newClientWorld(t), obj{"userPool": anyPool}, "Cognito.UpdateUserPoolClient"}} {
+		before := c.w.Settled(t, c.props, nil)
+		c.props["name"] = "The shop"
+		c.w.Server.Reset()
+		after := c.w.Settled(t, c.props, &before)
+		if after.Created || after.Attrs["id"] != before.Attrs["id"] || after.Attrs["name"] != "The shop" || !slices.Equal(c.w.Wrote(), []string{c.calls}) {
+			t.Errorf("%v was renamed to %v by %v", before.Attrs, after.Attrs, c.w.Wrote())
+		}
 	}
 }
 

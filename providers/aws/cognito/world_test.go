@@ -1,6 +1,7 @@
 package cognito
 
 import (
+	"cmp"
 	"context"
 	"maps"
 	"slices"
@@ -39,6 +40,7 @@ var resets = map[string]any{
 }
 
 func amendments(pool *string) awstest.Amendments {
+	renamed := map[any]any{} // names that UpdateUserPool was told, which ministack does not take, by pool
 	a := awstest.Amendments{
 		Account: account,
 		Refuse: map[string]func(awstest.Fields) string{
@@ -89,11 +91,25 @@ func amendments(pool *string) awstest.Amendments {
 				}
 			},
 		},
-		Show: map[string]func(in, out awstest.Fields){"DescribeUserPoolClient": func(_, out awstest.Fields) {
-			if shown, ok := out["UserPoolClient"].(obj); ok {
-				shown["UserPoolId"] = anyPool
-			}
-		}},
+		Show: map[string]func(in, out awstest.Fields){
+			"DescribeUserPoolClient": func(_, out awstest.Fields) {
+				if shown, ok := out["UserPoolClient"].(obj); ok {
+					shown["UserPoolId"] = anyPool
+				}
+			},
+			"UpdateUserPool": func(in, _ awstest.Fields) {
+				if name := in["PoolName"]; name != nil {
+					renamed[in["UserPoolId"]] = name
+				}
+			},
+			"DescribeUserPool": func(_, out awstest.Fields) { showRenamed(out["UserPool"], renamed) },
+			"ListUserPools": func(_, out awstest.Fields) {
+				pools, _ := out["UserPools"].(list)
+				for _, pool := range pools {
+					showRenamed(pool, renamed)
+				}
+			},
+		},
 	}
 	for _, name := range []string{"CreateUserPoolClient", "DescribeUserPoolClient", "UpdateUserPoolClient", "DeleteUserPoolClient", "ListUserPoolClients"} {
 		before := a.Edit[name]
@@ -107,6 +123,15 @@ func amendments(pool *string) awstest.Amendments {
 		}
 	}
 	return a
+}
+
+func showRenamed(pool any, names map[any]any) {
+	if pool, ok := pool.(obj); ok {
+		if name := names[pool["Id"]]; name != nil {
+			pool["Name"] = name
+		}
+		delete(pool, "PoolName")
+	}
 }
 
 func worldOf(k reconcile.Any, address string) func(t *testing.T) *world {
@@ -218,6 +243,12 @@ func poolHands(ws awstest.Worlds[*world]) map[tree.Path]kindtest.Hand {
 		w.ask(t, "UpdateUserPool", written(t, w.described(t, to.Attrs["id"]), to))
 		return nil
 	})
+	rename := ws.Hand(func(w *world, t kindtest.T, to kindtest.Edited) error {
+		in := written(t, w.described(t, to.Attrs["id"]), to)
+		in["PoolName"] = cmp.Or(to.Text(), "by-hand")
+		w.ask(t, "UpdateUserPool", in)
+		return nil
+	})
 	factors := ws.Hand(func(w *world, t kindtest.T, to kindtest.Edited) error {
 		p := kindtest.PropsOf(t, poolTable, to.Props)
 		in := obj{"UserPoolId": to.Attrs["id"], "MfaConfiguration": *p.MFA}
@@ -235,7 +266,7 @@ func poolHands(ws awstest.Worlds[*world]) map[tree.Path]kindtest.Hand {
 			w.ask(t, "DeleteUserPool", obj{"UserPoolId": to.Attrs["id"]})
 			return nil
 		}),
-		"mfa": factors, "factors": factors,
+		"name": rename, "mfa": factors, "factors": factors,
 		"attributes": ws.Hand(func(w *world, t kindtest.T, to kindtest.Edited) error {
 			have := UserPoolProps{}
 			have.readSchema(w.described(t, to.Attrs["id"]))
@@ -347,6 +378,15 @@ func clientHands(ws awstest.Worlds[*world]) map[tree.Path]kindtest.Hand {
 			return nil
 		}),
 	}
+	hands["name"] = ws.Hand(func(w *world, t kindtest.T, to kindtest.Edited) error {
+		in := w.ask(t, "DescribeUserPoolClient", obj{"UserPoolId": anyPool, "ClientId": to.Attrs["id"]})["UserPoolClient"].(obj)
+		for _, name := range unsent() {
+			delete(in, name)
+		}
+		in["ClientName"] = cmp.Or(to.Text(), "by-hand")
+		w.ask(t, "UpdateUserPoolClient", in)
+		return nil
+	})
 	for path := range strings.FieldsSeq(`authFlows oAuth oAuthFlows oAuthScopes callbackUrls logoutUrls defaultRedirectUri identityProviders accessTokenValidity
 		idTokenValidity refreshTokenValidity authSessionValidity tokenRevocation preventUserExistenceErrors propagateUserContext readAttributes writeAttributes`) {
 		hands[tree.Path(path)] = whole

@@ -62,7 +62,10 @@ type RepositoryProps struct {
 	// Changing it replaces the repository.
 	Name string
 	// TagMutability says whether a tag of an image may be moved to another image.
-	TagMutability *string `prop:"enum=MUTABLE|IMMUTABLE,default=MUTABLE" wire:"imageTagMutability"`
+	TagMutability *string `prop:"enum=MUTABLE|IMMUTABLE,default=MUTABLE" wire:"-"`
+	// TagExclusions are patterns of tags for which the contrary of tagMutability holds, each of up to 128 letters, digits and . _ - * with up
+	// to two *, such as latest or dev-*. Default: none.
+	TagExclusions []string `prop:"set,maxitems=5" wire:"-"`
 	// ScanOnPush scans each image for known weaknesses when it is pushed. The registry's own rules for scanning go before it.
 	ScanOnPush bool `prop:"default=false" wire:"imageScanningConfiguration.scanOnPush"`
 	// Encryption is what images are encrypted with: a key of the service, or one of KMS, once or twice.
@@ -105,7 +108,7 @@ var repositoryTable = kind.TableOf[RepositoryProps](aws.PolicyCodec(), kind.Code
 var repositoryKind = &kind.Kind[RepositoryProps, liveRepository, Repository]{
 	Type: repositoryType,
 	Doc: "A repository of Amazon ECR with its policy, lifecycle policy, scanning, encryption and tags. Its images are resources of their own: " +
-		"a repository with images in it holds data. Exclusions from immutable tags are not managed.",
+		"a repository with images in it holds data.",
 
 	Observe:    aws.Together(repositoryType, observeRepository, observeRepositories),
 	Create:     createRepository,
@@ -191,7 +194,44 @@ func checkRepository(want RepositoryProps) error {
 	case want.KMSKey == "" && ofKMS && !token.Has(*want.Encryption):
 		problems.Wrong("kmsKey", "encryption by KMS needs a key")
 	}
+	for i, pattern := range want.TagExclusions {
+		if !token.Has(pattern) && (!exclusionForm().MatchString(pattern) || strings.Count(pattern, "*") > 2) {
+			problems.Wrong(tree.Path("tagExclusions").Index(i), "want up to 128 letters, digits and . _ - *, with up to two *")
+		}
+	}
 	return problems.OrNil()
+}
+
+// exclusionForm is the form of a filter:
+// https://docs.aws.amazon.com/AmazonECR/latest/APIReference/API_ImageTagMutabilityExclusionFilter.html
+var exclusionForm = props.Pattern(`^[0-9a-zA-Z._*-]{1,128}$`)
+
+// withExclusion ends the mutability of a repository that has exclusions.
+const withExclusion = "_WITH_EXCLUSION"
+
+// setMutability writes what holds for tags, as a creation and an update are told it.
+func setMutability(want RepositoryProps, body kind.Document) {
+	body["imageTagMutability"] = *want.TagMutability
+	if len(want.TagExclusions) == 0 {
+		return
+	}
+	var filters []any
+	for _, pattern := range want.TagExclusions {
+		filters = append(filters, map[string]any{"filterType": "WILDCARD", "filter": pattern})
+	}
+	body["imageTagMutability"], body["imageTagMutabilityExclusionFilters"] = *want.TagMutability+withExclusion, filters
+}
+
+// readMutability reads what holds for tags.
+func (p *RepositoryProps) readMutability(r shown) {
+	mode, _ := r["imageTagMutability"].(string)
+	p.TagMutability = new(strings.TrimSuffix(mode, withExclusion))
+	filters, _ := r["imageTagMutabilityExclusionFilters"].([]any)
+	for _, f := range filters {
+		f, _ := f.(map[string]any)
+		pattern, _ := f["filter"].(string)
+		p.TagExclusions = append(p.TagExclusions, pattern)
+	}
 }
 
 // shown is a repository as ECR describes it.
@@ -334,6 +374,7 @@ func repositoryWith(ctx context.Context, s site, found shown, live liveRepositor
 	if live.have, err = repositoryTable.Read(kind.Document(found)); err != nil {
 		return live, err
 	}
+	live.have.readMutability(found)
 	group, ctx := errgroup.WithContext(ctx)
 	if live.tags == nil {
 		group.Go(func() error {
@@ -390,6 +431,7 @@ func orNone(err error, code string) error {
 // createRepository carries everything but the policies, which the update that follows sets.
 func createRepository(ctx context.Context, s site) (Repository, error) {
 	body := named(s.Name, kind.Document{"tags": aws.JSONTags[aws.Tag](aws.Tags(s.Cloud, s.Want.Tags, s.Owner))})
+	setMutability(s.Want, body)
 	if err := repositoryTable.Created(s.Want, body); err != nil {
 		return Repository{}, err
 	}
@@ -433,10 +475,13 @@ func compareRepository(d *kind.Diff[liveRepository], want RepositoryProps, live 
 			return kind.Document{member: text}, err
 		})
 	}
+	mutability := kind.Set("PutImageTagMutability", func(ctx context.Context, u kind.Update[liveRepository]) error {
+		body := kind.Document{}
+		setMutability(repositoryTable.Merged(want, u.Live.have, u.Changed), body)
+		return aws.NotYet(service().Call(ctx, u.Cloud, "PutImageTagMutability", named(u.Live.attrs.Name, body), nil))
+	})
 	kind.CompareEach(d, repositoryTable, want, live.have, map[tree.Path]*kind.Operation[liveRepository]{
-		"tagMutability": set("PutImageTagMutability", func() (kind.Document, error) {
-			return kind.Document{"imageTagMutability": want.TagMutability}, nil
-		}),
+		"tagMutability": mutability, "tagExclusions": mutability,
 		"scanOnPush": set("PutImageScanningConfiguration", func() (kind.Document, error) {
 			return kind.Document{"imageScanningConfiguration": kind.Document{"scanOnPush": want.ScanOnPush}}, nil
 		}),

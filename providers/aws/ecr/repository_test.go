@@ -34,7 +34,7 @@ func TestRepository(t *testing.T) {
 		Fault: fault,
 		Variants: []kindtest.Variant{
 			{Name: "tuned", Props: obj{
-				"tagMutability": "IMMUTABLE", "scanOnPush": true, "policy": pulls("444455556666"), "lifecyclePolicy": expires(14),
+				"tagMutability": "IMMUTABLE", "tagExclusions": list{"latest", "dev-*"}, "scanOnPush": true, "policy": pulls("444455556666"), "lifecyclePolicy": expires(14),
 				"forceDelete": true, "tags": obj{"team": "web", "cost center": "42"},
 			}},
 			{Name: "named", Props: obj{"name": "shop/api", "encryption": "KMS", "kmsKey": keyTwo}},

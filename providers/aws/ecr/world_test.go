@@ -56,7 +56,7 @@ func (w *world) repositories(t kindtest.T) []any {
 			tags[x.(obj)["Key"].(string)] = x.(obj)["Value"].(string)
 		}
 		all = append(all, obj{
-			"mutability": r["imageTagMutability"], "scan": r["imageScanningConfiguration"], "encryption": r["encryptionConfiguration"],
+			"mutability": r["imageTagMutability"], "exclusions": r["imageTagMutabilityExclusionFilters"], "scan": r["imageScanningConfiguration"], "encryption": r["encryptionConfiguration"],
 			"policy": inform(w.ask(t, "GetRepositoryPolicy", name)["policyText"]), "lifecycle": inform(w.ask(t, "GetLifecyclePolicy", name)["lifecyclePolicyText"]),
 			"tags": awstest.Owned(tags),
 		})
@@ -94,17 +94,27 @@ func hands(ws awstest.Worlds[*world]) map[tree.Path]kindtest.Hand {
 			w.ask(t, put, in)
 		})
 	}
+	mutability := hand(func(w *world, t kindtest.T, in obj, to kindtest.Edited) {
+		in["imageTagMutability"] = "MUTABLE"
+		if mode, ok := to.Props["tagMutability"]; ok {
+			in["imageTagMutability"] = mode
+		}
+		filters := []any{}
+		patterns, _ := to.Props["tagExclusions"].([]any)
+		for _, pattern := range patterns {
+			filters = append(filters, obj{"filterType": "WILDCARD", "filter": pattern})
+		}
+		if len(filters) > 0 {
+			in["imageTagMutability"], in["imageTagMutabilityExclusionFilters"] = in["imageTagMutability"].(string)+"_WITH_EXCLUSION", filters
+		}
+		w.ask(t, "PutImageTagMutability", in)
+	})
 	return map[tree.Path]kindtest.Hand{
 		"": hand(func(w *world, t kindtest.T, in obj, _ kindtest.Edited) {
 			in["force"] = true
 			w.ask(t, "DeleteRepository", in)
 		}),
-		"tagMutability": hand(func(w *world, t kindtest.T, in obj, to kindtest.Edited) {
-			if in["imageTagMutability"] = to.Value; to.Value == nil {
-				in["imageTagMutability"] = "MUTABLE"
-			}
-			w.ask(t, "PutImageTagMutability", in)
-		}),
+		"tagMutability": mutability, "tagExclusions": mutability,
 		"scanOnPush": hand(func(w *world, t kindtest.T, in obj, to kindtest.Edited) {
 			in["imageScanningConfiguration"] = obj{"scanOnPush": to.Value == true}
 			w.ask(t, "PutImageScanningConfiguration", in)

@@ -141,17 +141,25 @@ func observeBus(ctx context.Context, s busSite) (live liveBus, err error) {
 	if err != nil {
 		return live, err
 	}
-	out, err := clientOf(s.Cloud).DescribeEventBus(ctx, &sdk.DescribeEventBusInput{Name: &name})
+	var out *sdk.DescribeEventBusOutput
+	var tags map[string]string
+	err = aws.ReadWith(ctx, aws.Stays(s), func(ctx context.Context) (err error) {
+		out, err = clientOf(s.Cloud).DescribeEventBus(ctx, &sdk.DescribeEventBusInput{Name: &name})
+		return err
+	}, func(ctx context.Context) (err error) {
+		tags, err = readTags(ctx, s.Cloud, new(string(busARN(s.Location, name))))
+		return err
+	})
 	if err != nil {
-		return live, aws.Absent(err)
+		return live, err
 	}
 	live.attrs = EventBus{ARN: aws.ARN(sdkaws.ToString(out.Arn)), Name: sdkaws.ToString(out.Name)}
 	if live.have, err = busTable.Read(kind.Struct(out)); err != nil {
 		return live, err
 	}
 	live.have.Policy = sdkaws.ToString(out.Policy)
-	live.tags, err = readTags(ctx, s.Cloud, out.Arn)
-	return live, err
+	live.tags = tags
+	return live, nil
 }
 
 // createBus makes the bus, and fails where there is one of that name. Its policy is put when it is there.

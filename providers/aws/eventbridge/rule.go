@@ -81,7 +81,7 @@ type RuleProps struct {
 	// the rule.
 	Name string
 	// EventBusName is the bus whose events are matched: its name or its ARN. Default: none, the account's default bus.
-	EventBusName string `prop:"immutable" wire:"-,bus"`
+	EventBusName string `prop:"immutable,maxlen=1600" wire:"-,bus"`
 	// EventPattern is the shape of the events that match: a document, or JSON text. The order of alternatives does not
 	// count. Default: none; a rule has a pattern, a schedule or both.
 	EventPattern any `wire:"EventPattern,pattern"`
@@ -302,26 +302,35 @@ func observeRule(ctx context.Context, s ruleSite) (live liveRule, err error) {
 	if err != nil {
 		return live, err
 	}
-	out, err := clientOf(s.Cloud).DescribeRule(ctx, &sdk.DescribeRuleInput{Name: &name, EventBusName: &bus})
+	var out *sdk.DescribeRuleOutput
+	var tags map[string]string
+	var targets map[string]Target
+	err = aws.ReadWith(ctx, aws.Stays(s), func(ctx context.Context) (err error) {
+		out, err = clientOf(s.Cloud).DescribeRule(ctx, &sdk.DescribeRuleInput{Name: &name, EventBusName: &bus})
+		return err
+	}, func(ctx context.Context) (err error) {
+		targets, err = readTargets(ctx, clientOf(s.Cloud), bus, name)
+		return err
+	}, func(ctx context.Context) (err error) {
+		tags, err = readTags(ctx, s.Cloud, new(string(ruleARN(s.Location, bus, name))))
+		return err
+	})
 	if err != nil {
-		return live, aws.Absent(err)
-	}
-	if live, err = ruleOf(ctx, s.Cloud, bus, out); err != nil {
 		return live, err
 	}
-	live.tags, err = readTags(ctx, s.Cloud, out.Arn)
+	live, err = ruleOf(bus, out)
+	live.have.Targets, live.tags = targets, tags
 	return live, err
 }
 
 // ruleOf is a rule as an answer shows it, with its targets.
-func ruleOf(ctx context.Context, cloud kind.Cloud, bus string, shown *sdk.DescribeRuleOutput) (live liveRule, err error) {
+func ruleOf(bus string, shown *sdk.DescribeRuleOutput) (live liveRule, err error) {
 	live.attrs = Rule{ARN: aws.ARN(sdkaws.ToString(shown.Arn)), Name: sdkaws.ToString(shown.Name), EventBusName: bus}
 	if live.have, err = ruleTable.Read(kind.Struct(shown)); err != nil {
 		return live, err
 	}
 	live.have.EventBusName = bus
-	live.have.Targets, err = readTargets(ctx, clientOf(cloud), bus, live.attrs.Name)
-	return live, aws.NotYet(err)
+	return live, nil
 }
 
 // observeRules lists the rules of each bus, and reads the tags of all together. No call shows the targets of several rules.
@@ -356,9 +365,13 @@ func observeRules(ctx context.Context, all []ruleSite) ([]*aws.Answer[liveRule],
 	}
 	skip := func(i int) bool { return tags[i] == nil || listed[all[i].Last.ARN] == nil }
 	return aws.EachOf(ctx, all, skip, func(ctx context.Context, i int, s ruleSite) (liveRule, error) {
-		live, err := ruleOf(ctx, s.Cloud, s.Last.EventBusName, listed[s.Last.ARN])
+		live, err := ruleOf(s.Last.EventBusName, listed[s.Last.ARN])
+		if err != nil {
+			return live, err
+		}
 		live.tags = tags[i]
-		return live, err
+		live.have.Targets, err = readTargets(ctx, clientOf(s.Cloud), s.Last.EventBusName, s.Last.Name)
+		return live, aws.NotYet(err)
 	}), nil
 }
 

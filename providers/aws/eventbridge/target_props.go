@@ -11,13 +11,13 @@ import (
 type Target struct {
 	// ARN of who gets it: a function, a queue, a topic, a state machine, another bus, and more. A function, a queue or
 	// a topic must allow it by its policy; others are called with roleArn.
-	ARN aws.ARN `prop:"required"`
+	ARN aws.ARN `prop:"required,maxlen=1600"`
 	// RoleARN is the role by which the target is called. Setting it needs iam:PassRole on it. Default: none.
-	RoleARN aws.ARN
+	RoleARN aws.ARN `prop:"maxlen=1600"`
 	// Input is what the target gets instead of the event: a document, or JSON text. Default: none, the event.
 	Input any
 	// InputPath is the part of the event that the target gets, as a JSONPath such as $.detail. Default: none, all of it.
-	InputPath string
+	InputPath string `prop:"maxlen=256"`
 	// InputTransformer makes what the target gets out of the event. Default: none.
 	InputTransformer *InputTransformer
 	// DeadLetter is the queue, standard and in the same region, that gets what could not be delivered. Its policy must
@@ -48,7 +48,7 @@ type Target struct {
 // InputTransformer makes text of an event.
 type InputTransformer struct {
 	// InputTemplate is the text, with <name> for what a path of that name shows.
-	InputTemplate string `prop:"required"`
+	InputTemplate string `prop:"required,maxlen=8192"`
 	// InputPathsMap are JSONPaths into the event, by name: up to 100. Default: none.
 	InputPathsMap map[string]string
 }
@@ -70,19 +70,19 @@ type SQSParameters struct {
 // KinesisParameters are for a stream.
 type KinesisParameters struct {
 	// PartitionKeyPath is the JSONPath of the partition key in the event.
-	PartitionKeyPath string `prop:"required"`
+	PartitionKeyPath string `prop:"required,maxlen=256"`
 }
 
 // ECSParameters are for a task.
 type ECSParameters struct {
 	// TaskDefinitionARN is what is run.
-	TaskDefinitionARN aws.ARN `prop:"required"`
+	TaskDefinitionARN aws.ARN `prop:"required,maxlen=1600"`
 	// TaskCount is how many of it are. Default: 1.
 	TaskCount *int `prop:"min=1"`
 	// LaunchType is what it runs on; not together with capacityProviderStrategy. Default: none, that of the cluster.
 	LaunchType string `prop:"enum=EC2|FARGATE|EXTERNAL"`
 	// CapacityProviderStrategy says which capacity it runs on. Default: none, that of the cluster.
-	CapacityProviderStrategy []CapacityProvider
+	CapacityProviderStrategy []CapacityProvider `prop:"maxitems=6"`
 	// PlatformVersion of Fargate, such as 1.4.0. Default: none, the latest.
 	PlatformVersion string
 	// Group of the task. Default: none, its family.
@@ -90,13 +90,13 @@ type ECSParameters struct {
 	// NetworkConfiguration of tasks in awsvpc mode, as all of Fargate are. Default: none.
 	NetworkConfiguration *NetworkConfiguration
 	// PlacementConstraints limit the instances that it may run on: up to 10. Default: none.
-	PlacementConstraints []PlacementConstraint
+	PlacementConstraints []PlacementConstraint `prop:"maxitems=10"`
 	// PlacementStrategy chooses among those: up to 5. Default: none.
 	PlacementStrategy []PlacementStrategy
 	// PropagateTags copies the tags of the task definition. Default: none, nothing is copied.
 	PropagateTags string `prop:"enum=TASK_DEFINITION"`
 	// ReferenceID of the task. Default: none.
-	ReferenceID string
+	ReferenceID string `prop:"maxlen=1024"`
 	// EnableECSManagedTags lets ECS add tags of its own. Default: false.
 	EnableECSManagedTags bool
 	// EnableExecuteCommand lets people into its containers. Default: false.
@@ -108,7 +108,7 @@ type ECSParameters struct {
 // CapacityProvider is one of a strategy.
 type CapacityProvider struct {
 	// CapacityProvider is its short name.
-	CapacityProvider string `prop:"required"`
+	CapacityProvider string `prop:"required,maxlen=255"`
 	// Base is how many tasks it gets at least. Default: 0.
 	Base int `prop:"min=0,max=100000"`
 	// Weight is its share of the rest. Default: 0.
@@ -136,7 +136,7 @@ type PlacementConstraint struct {
 	// Type of the constraint.
 	Type string `prop:"required,enum=distinctInstance|memberOf"`
 	// Expression is in the query language of clusters, for memberOf. Default: none.
-	Expression string
+	Expression string `prop:"maxlen=2000"`
 }
 
 // PlacementStrategy chooses where a task runs.
@@ -190,17 +190,17 @@ type AppSyncParameters struct {
 // RedshiftDataParameters are statements for a cluster of Redshift.
 type RedshiftDataParameters struct {
 	// Database that they are run in.
-	Database string `prop:"required"`
+	Database string `prop:"required,maxlen=64"`
 	// SQL is the statement. Default: none; one of sql and sqls is set.
 	SQL string
 	// SQLs are several, in order. Default: none.
 	SQLs []string
 	// DBUser is the user of the database, where there is no secret. Default: none.
-	DBUser string
+	DBUser string `prop:"maxlen=128"`
 	// SecretManagerARN is the secret with the user and the password. Default: none.
-	SecretManagerARN aws.ARN
+	SecretManagerARN aws.ARN `prop:"maxlen=1600"`
 	// StatementName names the statement. Default: none.
-	StatementName string
+	StatementName string `prop:"maxlen=500"`
 	// WithEvent sends an event when it is done. Default: false.
 	WithEvent bool
 }
@@ -208,27 +208,27 @@ type RedshiftDataParameters struct {
 // RunCommandParameters choose instances.
 type RunCommandParameters struct {
 	// RunCommandTargets are the instances, by tag or id: one.
-	RunCommandTargets []RunCommandTarget `prop:"required"`
+	RunCommandTargets []RunCommandTarget `prop:"required,maxitems=5"`
 }
 
 // RunCommandTarget chooses instances.
 type RunCommandTarget struct {
 	// Key is tag:NAME or InstanceIds.
-	Key string `prop:"required"`
+	Key string `prop:"required,maxlen=128"`
 	// Values of the tag, or the ids.
-	Values []string `prop:"required"`
+	Values []string `prop:"required,maxitems=50"`
 }
 
 // SageMakerPipelineParameters are for a pipeline.
 type SageMakerPipelineParameters struct {
 	// PipelineParameterList are its parameters, up to 200. Default: none.
-	PipelineParameterList []SageMakerPipelineParameter
+	PipelineParameterList []SageMakerPipelineParameter `prop:"maxitems=200"`
 }
 
 // SageMakerPipelineParameter is one of a pipeline.
 type SageMakerPipelineParameter struct {
 	// Name of the parameter.
-	Name string `prop:"required"`
+	Name string `prop:"required,maxlen=256"`
 	// Value of it.
-	Value string `prop:"required"`
+	Value string `prop:"required,maxlen=1024"`
 }

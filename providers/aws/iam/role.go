@@ -119,7 +119,7 @@ type RoleProps struct {
 	// 12 hours.
 	MaxSessionDuration *time.Duration `prop:"min=1h,max=12h,default=1h" wire:"MaxSessionDuration"`
 	// PermissionsBoundary is a managed policy that bounds what the role can be allowed. Default: none.
-	PermissionsBoundary aws.ARN `wire:"-"`
+	PermissionsBoundary aws.ARN `prop:"maxlen=2048" wire:"-"`
 	// ManagedPolicies are attached to the role, and no others: what somebody else attaches is detached. Default: none.
 	ManagedPolicies []aws.ARN `prop:"deferrable"`
 	// Inline are policies in the role itself, by their names, and no others: what somebody else puts there is taken
@@ -317,25 +317,23 @@ func observeRole(ctx context.Context, s roleSite) (live liveRole, err error) {
 		return live, err
 	}
 	client := clientOf(s.Cloud)
-	out, err := client.GetRole(ctx, &sdk.GetRoleInput{RoleName: &name})
-	if err != nil {
-		return live, aws.Absent(err)
-	}
-	if live, err = liveOf(out.Role); err != nil {
-		return live, err
-	}
-	group, ctx := errgroup.WithContext(ctx)
-	group.Go(func() error {
-		var err error
-		live.managed, err = attached(ctx, client, name)
-		return aws.NotYet(err)
+	var managed []aws.ARN
+	var inline map[string]string
+	err = aws.ReadWith(ctx, aws.Stays(s), func(ctx context.Context) error {
+		out, err := client.GetRole(ctx, &sdk.GetRoleInput{RoleName: &name})
+		if err == nil {
+			live, err = liveOf(out.Role)
+		}
+		return err
+	}, func(ctx context.Context) (err error) {
+		managed, err = attached(ctx, client, name)
+		return err
+	}, func(ctx context.Context) (err error) {
+		inline, err = inlined(ctx, client, name)
+		return err
 	})
-	group.Go(func() error {
-		var err error
-		live.inline, err = inlined(ctx, client, name)
-		return aws.NotYet(err)
-	})
-	return live, group.Wait()
+	live.managed, live.inline = managed, inline
+	return live, err
 }
 
 // observeRoles reads all roles of the account by two listings, as long as that takes fewer calls than asking for each role. One shows

@@ -161,9 +161,9 @@ type VPC struct {
 // FileSystem is one that a function mounts.
 type FileSystem struct {
 	// AccessPoint is the ARN of an access point of EFS.
-	AccessPoint aws.ARN `prop:"required" wire:"Arn"`
+	AccessPoint aws.ARN `prop:"required,maxlen=200" wire:"Arn"`
 	// Path where it is mounted, below /mnt/.
-	Path string `prop:"required" wire:"LocalMountPath"`
+	Path string `prop:"required,maxlen=160" wire:"LocalMountPath"`
 }
 
 // ImageConfig overrides what an image says of itself.

@@ -1,6 +1,7 @@
 package lambda
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -107,4 +108,20 @@ func TestGoldenPermission(t *testing.T) {
 		SourceAccount: new(account), PrincipalOrgID: new("o-a1b2c3d4e5"), EventSourceToken: new("skill"), FunctionUrlAuthType: "AWS_IAM",
 		InvokedViaFunctionUrl: new(true),
 	})
+}
+
+// TestGoldenVersion has the request of https://docs.aws.amazon.com/lambda/latest/api/API_PublishVersion.html without what is optional:
+// versionTable writes no member, and what is published is the function as it is.
+func TestGoldenVersion(t *testing.T) {
+	w := published(versionKind.Erase(), true)(t)
+	w.Settled(t, obj{"function": "arn:aws:lambda:us-east-1:" + account + ":function:theirs", "follows": "digest"}, nil)
+	var sent []string
+	for _, c := range w.Server.Calls() {
+		if c.Mutating {
+			sent = append(sent, c.Method+" "+c.URI+" "+string(c.Body))
+		}
+	}
+	if want := []string{"POST /2015-03-31/functions/theirs/versions {}"}; !slices.Equal(sent, want) {
+		t.Errorf("sent %q, want %q", sent, want)
+	}
 }

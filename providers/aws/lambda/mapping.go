@@ -81,7 +81,7 @@ type EventSourceMappingProps struct {
 	Function aws.ARN `prop:"required,needsready,maxlen=256" wire:"FunctionName"`
 	// Source is the ARN of a queue of SQS, a stream of DynamoDB or Kinesis, a cluster of MSK, a broker of MQ or a cluster
 	// of DocumentDB. Default: none, for a Kafka cluster of one's own (servers).
-	Source aws.ARN `prop:"immutable" wire:"EventSourceArn"`
+	Source aws.ARN `prop:"immutable,maxlen=1024" wire:"EventSourceArn"`
 	// Enabled says whether the source is read.
 	Enabled *bool `prop:"default=true" wire:"Enabled"`
 	// BatchSize is how many records a call gets at most: up to 10,000, from FIFO queues 10. More than 10 from a queue need
@@ -91,7 +91,7 @@ type EventSourceMappingProps struct {
 	// and streams; left out it is not managed for others, which begin with half a second and cannot go back to it.
 	BatchWindow *time.Duration `prop:"min=0s,max=5m" wire:"MaximumBatchingWindowInSeconds"`
 	// Filters are patterns; a record is read that matches one: documents, or JSON text. Default: none, all records.
-	Filters []any `prop:"maxitems=10" wire:"FilterCriteria.Filters,filters"`
+	Filters []any `prop:"maxitems=20" wire:"FilterCriteria.Filters,filters"`
 	// ReportBatchItemFailures: the function's answer says which records failed, and only they come again.
 	ReportBatchItemFailures bool `prop:"default=false" wire:"FunctionResponseTypes,ReportBatchItemFailures,omitzero"`
 	// MaxConcurrency is how many calls a queue makes at a time, from 2 to 1,000. Default: none, as many as there can be.
@@ -131,7 +131,7 @@ type EventSourceMappingProps struct {
 	// Pollers are kept ready, for queues and Kafka. Default: none, they come and go.
 	Pollers *Pollers `wire:"ProvisionedPollerConfig"`
 	// KMSKey encrypts the filters: the ARN of a key. Default: none.
-	KMSKey aws.ARN `wire:"KMSKeyArn"`
+	KMSKey aws.ARN `prop:"maxlen=2048" wire:"KMSKeyArn"`
 	// EventCount publishes metrics of how many records went where.
 	EventCount bool `prop:"default=false" wire:"MetricsConfig.Metrics,EventCount,omitzero"`
 	// Tags of the mapping, beside the owner tags. Default: none.
@@ -141,17 +141,17 @@ type EventSourceMappingProps struct {
 // Access is a secret or a part of a network by which a source is reached.
 type Access struct {
 	// Type of it.
-	Type string `prop:"required,enum=BASIC_AUTH|VPC_SUBNET|VPC_SECURITY_GROUP|SASL_SCRAM_512_AUTH|SASL_SCRAM_256_AUTH|VIRTUAL_HOST|CLIENT_CERTIFICATE_TLS_AUTH|SERVER_ROOT_CA_CERTIFICATE" wire:"Type"`
+	Type string `prop:"required,enum=BASIC_AUTH|VPC_SUBNET|VPC_SECURITY_GROUP|SASL_SCRAM_512_AUTH|SASL_SCRAM_256_AUTH|VIRTUAL_HOST|CLIENT_CERTIFICATE_TLS_AUTH|SERVER_ROOT_CA_CERTIFICATE|OAUTHBEARER_AUTH|OAUTHBEARER_SCOPE|OAUTHBEARER_AUDIENCE|OAUTHBEARER_LOGICAL_CLUSTER|OAUTHBEARER_IDENTITY_POOL|IAM_AUTH|IAM_OAUTHBEARER_AUTH" wire:"Type"`
 	// URI of it: the ARN of a secret, subnet:ID, security_group:ID, or a name.
-	URI string `prop:"required" wire:"URI"`
+	URI string `prop:"required,maxlen=200" wire:"URI"`
 }
 
 // DocumentDB says which changes of a cluster are read.
 type DocumentDB struct {
 	// Database is its name.
-	Database string `prop:"required" wire:"DatabaseName"`
+	Database string `prop:"required,maxlen=63" wire:"DatabaseName"`
 	// Collection is its name. Default: none, all of the database.
-	Collection string `wire:"CollectionName"`
+	Collection string `prop:"maxlen=57" wire:"CollectionName"`
 	// FullDocument says whether updates come with the whole document; by Default with what changed.
 	FullDocument *string `prop:"enum=UpdateLookup|Default,default=Default" wire:"FullDocument"`
 }
@@ -159,9 +159,9 @@ type DocumentDB struct {
 // Pollers are what reads a source.
 type Pollers struct {
 	// Minimum of them. Default: none, the service's.
-	Minimum *int `prop:"min=1" wire:"MinimumPollers"`
+	Minimum *int `prop:"min=1,max=200" wire:"MinimumPollers"`
 	// Maximum of them. Default: none, the service's.
-	Maximum *int `prop:"min=1" wire:"MaximumPollers"`
+	Maximum *int `prop:"min=1,max=10000" wire:"MaximumPollers"`
 }
 
 // EventSourceMapping is what others may refer to of a mapping.

@@ -36,7 +36,7 @@ type HostedZoneProps struct {
 	// zone.
 	VPCs []VPC
 	// DelegationSetID is a reusable set of name servers, for public zones. Default: none, Route 53 assigns four.
-	DelegationSetID string `prop:"immutable" wire:"-"`
+	DelegationSetID string `prop:"immutable,maxlen=32" wire:"-"`
 	// ForceDestroy deletes the records that are in the zone with it.
 	ForceDestroy bool `prop:"default=false"`
 	// Tags of the zone, beside the owner tags. Default: none.
@@ -213,17 +213,21 @@ func observeZone(ctx context.Context, s zoneSite) (liveZone, error) {
 }
 
 func zoneAt(ctx context.Context, client *sdk.Client, s zoneSite, id string) (liveZone, error) {
-	out, err := client.GetHostedZone(ctx, &sdk.GetHostedZoneInput{Id: &id})
+	var out *sdk.GetHostedZoneOutput
+	var tags *sdk.ListTagsForResourceOutput
+	err := aws.ReadWith(ctx, aws.Stays(s), func(ctx context.Context) (err error) {
+		out, err = client.GetHostedZone(ctx, &sdk.GetHostedZoneInput{Id: &id})
+		return err
+	}, func(ctx context.Context) (err error) {
+		tags, err = client.ListTagsForResource(ctx, &sdk.ListTagsForResourceInput{ResourceType: types.TagResourceTypeHostedzone, ResourceId: &id})
+		return err
+	})
 	if err != nil {
-		return liveZone{}, aws.Absent(err)
+		return liveZone{}, err
 	}
 	live := liveZone{place: s.Location, zone: *out.HostedZone, vpcs: out.VPCs, born: bornOf(sdkaws.ToString(out.HostedZone.CallerReference), s.Owner)}
 	if set := out.DelegationSet; set != nil {
 		live.delegation, live.nameServers = strings.TrimPrefix(sdkaws.ToString(set.Id), "/delegationset/"), set.NameServers
-	}
-	tags, err := client.ListTagsForResource(ctx, &sdk.ListTagsForResourceInput{ResourceType: types.TagResourceTypeHostedzone, ResourceId: &id})
-	if err != nil {
-		return live, aws.Absent(err)
 	}
 	live.tags = tagMap(tags.ResourceTagSet)
 	return live, nil

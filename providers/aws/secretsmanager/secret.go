@@ -148,7 +148,7 @@ type Replica struct {
 	// Region of the copy.
 	Region string `prop:"required"`
 	// KMSKeyID is the key there that encrypts it. Default: none, aws/secretsmanager of that region.
-	KMSKeyID string
+	KMSKeyID string `prop:"maxlen=2048"`
 }
 
 // Secret is what others may refer to of a secret.

@@ -60,7 +60,7 @@ type StateMachineProps struct {
 	Definition any `prop:"required" wire:"definition,document"`
 	// Role is the ARN of the role that executions run as, which states.amazonaws.com may assume. Setting it needs iam:PassRole
 	// on it.
-	Role aws.ARN `prop:"required" wire:"roleArn"`
+	Role aws.ARN `prop:"required,maxlen=256" wire:"roleArn"`
 	// Kind of the machine: executions that last for up to a year and run once, or for up to five minutes and at least once.
 	Type *string `prop:"enum=STANDARD|EXPRESS,default=STANDARD,immutable" wire:"type"`
 	// Tracing sends what executions do to X-Ray.
@@ -204,10 +204,18 @@ func observeMachine(ctx context.Context, s site) (live liveMachine, err error) {
 		return live, err
 	}
 	live.attrs = machineOf(s.Location, name)
-	shown := kind.Document{}
-	if err := service().Call(ctx, s.Cloud, "DescribeStateMachine", kind.Document{"stateMachineArn": live.attrs.ARN}, &shown); err != nil {
-		return live, aws.Absent(err)
+	shown, tags := kind.Document{}, struct {
+		Tags []aws.LowerTag `json:"tags"`
+	}{}
+	err = aws.ReadWith(ctx, aws.Stays(s), func(ctx context.Context) error {
+		return service().Call(ctx, s.Cloud, "DescribeStateMachine", kind.Document{"stateMachineArn": live.attrs.ARN}, &shown)
+	}, func(ctx context.Context) error {
+		return service().Call(ctx, s.Cloud, "ListTagsForResource", kind.Document{"resourceArn": live.attrs.ARN}, &tags)
+	})
+	if err != nil {
+		return live, err
 	}
+	live.tags = aws.MapOfTags(tags.Tags)
 	live.isDeleting = shown.Get("status") == "DELETING"
 	if seconds, ok := shown.Get("encryptionConfiguration.kmsDataKeyReusePeriodSeconds").(float64); ok {
 		shown.Set("encryptionConfiguration.kmsDataKeyReusePeriodSeconds", int64(seconds))
@@ -216,12 +224,7 @@ func observeMachine(ctx context.Context, s site) (live liveMachine, err error) {
 		return live, err
 	}
 	live.have.LogGroup = groupIn(shown)
-	var out struct {
-		Tags []aws.LowerTag `json:"tags"`
-	}
-	err = service().Call(ctx, s.Cloud, "ListTagsForResource", kind.Document{"resourceArn": live.attrs.ARN}, &out)
-	live.tags = aws.MapOfTags(out.Tags)
-	return live, aws.NotYet(err)
+	return live, nil
 }
 
 // groupIn is the log group that a machine logs in: Step Functions names what is in it, by an ARN with :* at its end.

@@ -308,15 +308,19 @@ func observeTopic(ctx context.Context, s topicSite) (live liveTopic, err error) 
 	if err != nil {
 		return live, err
 	}
-	if live, err = topicAt(ctx, s, name); err != nil {
-		return live, err
-	}
-	out, err := clientOf(s.Cloud).ListTagsForResource(ctx, &sdk.ListTagsForResourceInput{ResourceArn: new(string(live.attrs.ARN))})
-	if err != nil {
-		return live, aws.Absent(err)
-	}
-	live.tags = aws.TagMap(out.Tags, func(t types.Tag) (key, value *string) { return t.Key, t.Value })
-	return live, nil
+	var tags map[string]string
+	err = aws.ReadWith(ctx, aws.Stays(s), func(ctx context.Context) (err error) {
+		live, err = topicAt(ctx, s, name)
+		return err
+	}, func(ctx context.Context) error {
+		out, err := clientOf(s.Cloud).ListTagsForResource(ctx, &sdk.ListTagsForResourceInput{ResourceArn: new(string(arnOf(s.Location, name)))})
+		if err == nil {
+			tags = aws.TagMap(out.Tags, func(t types.Tag) (key, value *string) { return t.Key, t.Value })
+		}
+		return err
+	})
+	live.tags = tags
+	return live, err
 }
 
 // observeTopics reads the attributes of each topic, and the tags of all together.

@@ -233,30 +233,25 @@ func compareQueue(d *kind.Diff[liveQueue], want QueueProps, live liveQueue) {
 // arnOf is how SQS names a queue.
 func arnOf(location kind.Location, name string) aws.ARN { return aws.ARNIn(location, "sqs", name) }
 
+// observeQueue reads a queue by the URL in state, and finds it by its name where there is none, or no queue is there.
 func observeQueue(ctx context.Context, s site) (live liveQueue, err error) {
+	if s.Last != nil {
+		if live, err = queueAt(ctx, s, *s.Last, nil); !aws.IsAbsent(err) || !aws.Stays(s) {
+			return live, err
+		}
+	}
 	name, err := aws.NameOf(s, aws.Names[Queue]{
-		Of:   func(q Queue) string { return q.Name },
-		In:   func(resource string) string { return resource },
-		Bare: path.Base, // of a URL, or a name
-		ARN:  arnOf,
+		Of: func(q Queue) string { return q.Name }, In: func(resource string) string { return resource },
+		Bare: path.Base, ARN: arnOf, // of a URL, or a name
 	})
 	if err != nil {
 		return live, err
 	}
-	client := clientOf(s.Cloud)
-	url, err := client.GetQueueUrl(ctx, &sdk.GetQueueUrlInput{QueueName: &name})
+	url, err := clientOf(s.Cloud).GetQueueUrl(ctx, &sdk.GetQueueUrlInput{QueueName: &name})
 	if err != nil {
 		return live, aws.Absent(err)
 	}
-	if live, err = queueAt(ctx, client, queueNamed(s.Location, name, url.QueueUrl)); err != nil {
-		return live, err
-	}
-	tags, err := client.ListQueueTags(ctx, &sdk.ListQueueTagsInput{QueueUrl: url.QueueUrl})
-	if err != nil {
-		return live, aws.Absent(err)
-	}
-	live.tags = tags.Tags
-	return live, nil
+	return queueAt(ctx, s, queueNamed(s.Location, name, url.QueueUrl), nil)
 }
 
 // observeQueues reads the attributes of each queue, and the tags of all together.
@@ -267,25 +262,30 @@ func observeQueues(ctx context.Context, all []site) ([]*aws.Answer[liveQueue], e
 		return nil, err
 	}
 	return aws.EachOf(ctx, all, func(i int) bool { return tags[i] == nil }, func(ctx context.Context, i int, s site) (liveQueue, error) {
-		live, err := queueAt(ctx, clientOf(s.Cloud), *s.Last)
-		live.tags = tags[i]
-		return live, err
+		return queueAt(ctx, s, *s.Last, tags[i])
 	}), nil
 }
 
-// queueAt reads the attributes of a queue.
-func queueAt(ctx context.Context, client *sdk.Client, q Queue) (live liveQueue, err error) {
-	out, err := client.GetQueueAttributes(ctx, &sdk.GetQueueAttributesInput{
-		QueueUrl: new(string(q.URL)), AttributeNames: []types.QueueAttributeName{types.QueueAttributeNameAll},
+// queueAt reads the attributes of a queue, and beside them its tags where they are not known.
+func queueAt(ctx context.Context, s site, q Queue, tags map[string]string) (live liveQueue, err error) {
+	client, url, shown, tagged := clientOf(s.Cloud), new(string(q.URL)), &sdk.GetQueueAttributesOutput{}, &sdk.ListQueueTagsOutput{Tags: tags}
+	err = aws.ReadWith(ctx, aws.Stays(s), func(ctx context.Context) (err error) {
+		shown, err = client.GetQueueAttributes(ctx, &sdk.GetQueueAttributesInput{QueueUrl: url, AttributeNames: []types.QueueAttributeName{"All"}})
+		return err
+	}, func(ctx context.Context) (err error) {
+		if tags == nil {
+			tagged, err = client.ListQueueTags(ctx, &sdk.ListQueueTagsInput{QueueUrl: url})
+		}
+		return err
 	})
 	if err != nil {
-		return live, aws.Absent(err)
+		return live, err
 	}
-	live.attrs = q
-	for name, n := range out.Attributes { // SQS counts approximately
+	live.attrs, live.tags = q, tagged.Tags
+	for name, n := range shown.Attributes { // SQS counts approximately
 		live.hasData = live.hasData || strings.HasPrefix(name, "ApproximateNumberOfMessages") && n != "0"
 	}
-	live.have, err = queueTable.Read(kind.Text(out.Attributes))
+	live.have, err = queueTable.Read(kind.Text(shown.Attributes))
 	return live, err
 }
 

@@ -338,23 +338,21 @@ func observeParameter(ctx context.Context, s site) (live liveParameter, err erro
 	if err != nil {
 		return live, err
 	}
-	p, err := get(ctx, s.Cloud, name)
-	if err != nil {
-		return live, aws.Absent(err)
-	}
+	var p parameter
 	meta, tags := metadata{}, map[string]string(nil)
-	group, ctx := errgroup.WithContext(ctx)
-	group.Go(func() (err error) {
-		meta, err = metaOf(ctx, s.Cloud, p.Name)
+	err = aws.ReadWith(ctx, aws.Stays(s), func(ctx context.Context) (err error) {
+		if p, err = get(ctx, s.Cloud, name); s.Last == nil {
+			name = p.Name // as it is spelled
+		}
+		return err
+	}, func(ctx context.Context) (err error) {
+		meta, err = metaOf(ctx, s.Cloud, name)
+		return err
+	}, func(ctx context.Context) (err error) {
+		tags, err = tagsOf(ctx, s.Cloud, name)
 		return err
 	})
-	group.Go(func() (err error) {
-		if tags, err = tagsOf(ctx, s.Cloud, p.Name); err != nil {
-			return aws.Absent(err)
-		}
-		return nil
-	})
-	if err := group.Wait(); err != nil {
+	if err != nil {
 		return live, err
 	}
 	return shownBy(p, meta, tags)

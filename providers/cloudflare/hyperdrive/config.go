@@ -191,9 +191,7 @@ func compareConfig(d *kind.Diff[liveConfig], want ConfigProps, live liveConfig) 
 		}
 		return cloudflare.NotYet(call(ctx, u.Facts, http.MethodPut, "/"+url.PathEscape(string(live.attrs.ID)), b, nil))
 	})
-	if name, given := d.Name(); given {
-		reconcile.Value(d, "name", name, live.attrs.Name, set)
-	}
+	kind.CompareName(d, "name", live.attrs.Name, set)
 	kind.Compare(d, configTable, want, have, set)
 	if want.OriginConnectionLimit != nil {
 		reconcile.Value(d, limit, want.OriginConnectionLimit, have.OriginConnectionLimit, set)

@@ -73,18 +73,15 @@ var namespaceKind = &kind.Kind[NamespaceProps, liveNamespace, Namespace]{
 	},
 }
 
-// compareNamespace states the title, which is all that can be set. One that was generated is never compared.
+// compareNamespace states the title, which is all that can be set.
 func compareNamespace(d *kind.Diff[liveNamespace], _ NamespaceProps, live liveNamespace) {
-	if title, given := d.Name(); given {
-		reconcile.Value(d, "title", title, live.attrs.Title, kind.Set("UpdateNamespace",
-			func(ctx context.Context, u kind.Update[liveNamespace]) error {
-				var p sdk.NamespaceUpdateParams
-				p.AccountID.Value = u.Location.Account
-				p.Title.Value, p.Title.Present = u.Name, true
-				_, err := clientOf(u.Cloud).Update(ctx, string(u.Live.attrs.ID), p)
-				return cloudflare.Taken(cloudflare.NotYet(err))
-			}))
-	}
+	kind.CompareName(d, "title", live.attrs.Title, kind.Set("UpdateNamespace", func(ctx context.Context, u kind.Update[liveNamespace]) error {
+		var p sdk.NamespaceUpdateParams
+		p.AccountID.Value = u.Location.Account
+		p.Title.Value, p.Title.Present = u.Name, true
+		_, err := clientOf(u.Cloud).Update(ctx, string(u.Live.attrs.ID), p)
+		return cloudflare.Taken(cloudflare.NotYet(err))
+	}))
 }
 
 // observeNamespace reads a namespace by its id, or finds it by its title, which only a listing shows.

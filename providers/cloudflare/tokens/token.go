@@ -197,9 +197,7 @@ func (o owner) compare(d *kind.Diff[liveToken], want TokenProps, live liveToken)
 		}
 		return cloudflare.NotYet(cloudflare.Send(ctx, u.Cloud, http.MethodPut, o.base(u.Location)+"/"+url.PathEscape(live.ID), doc, nil))
 	})
-	if name, given := d.Name(); given {
-		reconcile.Value(d, "name", name, live.Name, set)
-	}
+	kind.CompareName(d, "name", live.Name, set)
 	kind.Compare(d, tokenTable, want, have, set)
 }
 
