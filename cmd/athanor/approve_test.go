@@ -209,7 +209,7 @@ func TestApproval(t *testing.T) {
 	}
 	w.run(0, "deploy", "--yes")
 	for text, args := range map[string][]string{
-		"did you mean private?": {"privat=on"}, "it is on or off": {"private=yes"}, "nothing to set": {"."}, "retention=29d: it is less than 30d": {"retention=29d"},
+		"did you mean private?": {"privat=on"}, "it is on or off": {"private=yes"}, ". is no KEY=VALUE": {"."}, "retention=29d: it is less than 30d": {"retention=29d"},
 		"retention=long: ": {"retention=long"}, "only a service": {"private=on", "--store", "bolt:x.db"},
 	} {
 		if _, errs, code := w.printed("", append([]string{"stage", "set"}, args...)...); code != 1 || !strings.Contains(errs, text) {

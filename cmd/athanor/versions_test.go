@@ -127,10 +127,10 @@ func TestHistoryCompares(t *testing.T) {
 		t.Errorf("the same twice:\n%s", out)
 	}
 	for says, args := range map[string][]string{
-		"which other run?":    {short(0)},
-		"has no run":          {short(0), "ZZZZZZ"},
-		"--limit":             {short(0), short(1), "--limit", "3"},
-		"unexpected argument": {short(0), short(1), ".", "more"},
+		"with which other run": {short(0)},
+		"has no run":           {short(0), "ZZZZZZ"},
+		"--limit":              {short(0), short(1), "--limit", "3"},
+		"unexpected argument":  {short(0), short(1), ".", "more"},
 	} {
 		if _, errs, code := w.printed("", append([]string{"history"}, args...)...); code != 1 || !strings.Contains(errs, says) {
 			t.Errorf("history %v: %d: %s", args, code, errs)
@@ -139,7 +139,7 @@ func TestHistoryCompares(t *testing.T) {
 	if err := os.Mkdir(w.dir+"/"+short(0), 0o755); err != nil { // a folder of that name is a TARGET
 		t.Fatal(err)
 	}
-	if _, errs, code := w.printed("", "history", short(0)); code == 0 || strings.Contains(errs, "which other run?") {
+	if _, errs, code := w.printed("", "history", short(0)); code == 0 || strings.Contains(errs, "with which other run") {
 		t.Errorf("a folder: %d: %s", code, errs)
 	}
 }
