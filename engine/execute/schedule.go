@@ -270,6 +270,7 @@ func (s *schedule) run(tasks []*task) {
 		}
 	}
 	for {
+		s.recall()
 		for len(s.ready) > 0 && s.running < inFlight && !s.stopping() {
 			t := s.pop()
 			if c := s.yielded[t.n.KindName()]; c != nil && c.yielded >= inFlight {
@@ -378,14 +379,19 @@ func (s *schedule) yield(t *task) {
 	s.waiting++
 }
 
-// resume ends that, and lets one more of the kind be started.
+// resume ends that.
 func (s *schedule) resume(t *task) {
-	c := s.yielded[t.n.KindName()]
-	c.yielded--
+	s.yielded[t.n.KindName()].yielded--
 	s.running++
 	s.waiting--
-	if len(c.held) > 0 {
-		heap.Push(&s.ready, heap.Pop(&c.held))
+}
+
+// recall makes ready what was held of kinds of which fewer wait now.
+func (s *schedule) recall() {
+	for _, c := range s.yielded {
+		for room := inFlight - c.yielded; room > 0 && len(c.held) > 0; room-- {
+			heap.Push(&s.ready, heap.Pop(&c.held))
+		}
 	}
 }
 

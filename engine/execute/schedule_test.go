@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -66,6 +67,26 @@ func TestTasksThatWaitLeaveTheirPlace(t *testing.T) {
 		for _, task := range tasks {
 			if task.state != finished {
 				t.Fatalf("%s is not done", task.n.Address)
+			}
+		}
+	})
+}
+
+// TestHeldTasksAreStarted: tasks that were not started while many of their kind waited are started later, also when nobody waits any more.
+func TestHeldTasksAreStarted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var begun atomic.Int64
+		tasks := scheduled("slow", 4*inFlight, func(ctx context.Context) {
+			if begun.Add(1) > inFlight {
+				return // the service answers at once by now
+			}
+			defer reconcile.Yield(ctx)()
+			time.Sleep(time.Hour)
+		})
+		runAll(tasks)
+		for i, task := range tasks {
+			if task.state != finished {
+				t.Fatalf("task %d of %d was never started", i, len(tasks))
 			}
 		}
 	})
