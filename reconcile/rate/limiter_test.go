@@ -160,7 +160,7 @@ func control(t *testing.T, name string, serve func(float64) server, allowed floa
 	slowest, most := 1.1, 0.05
 	switch {
 	case clients > 1:
-		slowest, most = 1.6, 0.08 // they find their shares without knowing of each other
+		slowest, most = 1.6, 0.1 // they find their shares without knowing of each other
 	case latency > time.Second:
 		slowest, most = 1.75, 0.16 // so many calls are under way when a refusal is known
 	case latency > 100*time.Millisecond:
@@ -254,7 +254,7 @@ func TestQuotaMoves(t *testing.T) {
 func TestPublished(t *testing.T) {
 	for name, c := range map[string]struct{ published, allowed, slowest, part float64 }{
 		"it holds":           {15, 15, 1.05, 0.02},
-		"a small one":        {5, 5, 1.05, 0.025},
+		"a small one":        {5, 5, 1.05, 0.03},
 		"half of it is used": {15, 7.5, 1.25, 0.1},
 		"it was raised":      {15, 300, 1.3, 0.02},
 	} {
@@ -263,6 +263,26 @@ func TestPublished(t *testing.T) {
 			quota: rate.Quota{Rate: c.published, Burst: c.published, Published: true},
 		}
 		l.check(t, func() server { return newBucket(c.allowed) }, time.Minute, c.slowest, c.part, "%s", name)
+	}
+}
+
+// TestUsedBefore: a limiter begins with what is published too where somebody used the quota a moment ago, and does not take a
+// service that has saved nothing up for one that allows less.
+func TestUsedBefore(t *testing.T) {
+	const run = 15 * time.Second
+	for _, allowed := range []float64{3, 5, 15, 100} {
+		for _, left := range []float64{0, 0.2, 0.5, 0.9} {
+			for _, burst := range []float64{0, 1} {
+				for _, latency := range []time.Duration{5 * time.Millisecond, 50 * time.Millisecond, 400 * time.Millisecond} {
+					l := load{
+						clients: 1, calls: int(run.Seconds() * allowed), parallel: max(16, int(3*allowed*latency.Seconds())), latency: latency,
+						quota: rate.Quota{Rate: allowed, Burst: burst * allowed, Published: true},
+					}
+					serve := func() server { return &bucket{rate: allowed, burst: allowed, tokens: left * allowed, at: time.Now()} }
+					l.check(t, serve, run, 1.15, 0.1, "%v/s, %v of them left, %v at once, %s", allowed, left, burst, latency)
+				}
+			}
+		}
 	}
 }
 
