@@ -388,17 +388,27 @@ func (c *Call) Throttled(after time.Duration) (stuck time.Duration) {
 
 // slow takes the rate back to a little below what went through since the refusal before: the service had nothing left then,
 // and has nothing left now, so that this is what one allows that saves calls up. One that counts the calls of a second allows
-// the rate of now, which is seldom much more.
+// the rate of now, which is seldom much more. A few calls say little: what was found before, or is published, stays where it lies
+// between what they would be if the service had saved up as much as it can, and if it had nothing left when they were begun. Where
+// nothing is known the least of that is where the rate begins to grow again. The lock is held.
 func (l *Limiter) slow(c *Call, now time.Time) {
 	calls, took := l.through(c)
 	first, found := l.refused.at.IsZero() && l.found == 0, c.rate/2
 	l.sure = calls >= enough && l.count.saved == 0
 	switch {
+	case l.found > 0 && !l.sure: // what is known is kept as far as it agrees
+		found = l.found
+		if took > 0 {
+			found = max(found, calls/took)
+		}
+		if spent := took - l.count.saved.Seconds(); spent > 0 {
+			found = min(found, (calls+1)/spent) // if nothing was saved up
+		}
 	case calls < 2 || took <= 0:
-	case l.sure, l.found == 0 && !first:
-		found = (calls/took + c.rate) / 2
-	default:
+	case l.found == 0 && first:
 		found = calls / took
+	default:
+		found = (calls/took + c.rate) / 2
 	}
 	least := less
 	if first {
@@ -411,6 +421,9 @@ func (l *Limiter) slow(c *Call, now time.Time) {
 	}
 	l.found, l.climbed = found, 0
 	l.climb()
+	if first && l.alone == 0 {
+		l.found = 0 // the next refusal tells: somebody may have used up just before what the service had saved
+	}
 	l.tokens, l.due = 0, 0
 	l.refused = refusal{at: now, begun: l.begun, pause: pause}
 	l.count = count{from: now, begun: l.begun}
