@@ -13,6 +13,7 @@ import (
 	"syscall"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"github.com/creack/pty"
 )
@@ -78,6 +79,20 @@ func TestPagerIsEnded(t *testing.T) {
 	}
 	if code := x.end(); code != 130 || !strings.Contains(x.seen(), "terminated") {
 		t.Errorf("exit code %d: %q", code, x.seen())
+	}
+}
+
+// TestKindOnANarrowTerminal: what a kind is and what its props mean is wrapped between words.
+func TestKindOnANarrowTerminal(t *testing.T) {
+	w := newWorld(t, small)
+	x := w.terminal(40, "kinds", "local.Command")
+	if code := x.end(); code != 0 {
+		t.Errorf("exit code %d", code)
+	}
+	for line := range strings.SplitSeq(x.seen(), "\n") {
+		if text := strings.TrimSuffix(line, "\r"); utf8.RuneCountInString(text) > 40 {
+			t.Errorf("wider than the terminal: %q", text)
+		}
 	}
 }
 
