@@ -217,6 +217,10 @@ func CheckConfig(given map[string]string, known []string) []error {
 		err := fmt.Errorf("config %s: %w", name, ErrUnknownConfig)
 		if near, ok := props.Nearest(name, known); ok {
 			err = reconcile.WithHint(err, "did you mean %s?", near)
+		} else if len(known) > 0 {
+			err = reconcile.WithHint(err, "there is %s", strings.Join(known, ", "))
+		} else {
+			err = reconcile.WithHint(err, "leave the value out, or declare the config in the program")
 		}
 		errs = append(errs, err)
 	}

@@ -51,7 +51,9 @@ func (a *app) run(ctx context.Context, args []string) int {
 			err = closing
 		}
 	}
-	if _, said := errors.AsType[cli.ExitCode](err); err != nil && !said && (ctx.Err() != nil || errors.Is(err, reconcile.ErrInterrupted)) {
+	coded, said := errors.AsType[cli.ExitCode](err)
+	// A plan is no answer to a user who stopped it while it was shown.
+	if err != nil && (!said || coded == cli.ExitPending) && (ctx.Err() != nil || errors.Is(err, reconcile.ErrInterrupted)) {
 		err = terminal.ErrInterrupted
 	}
 	code := a.ExitCode(err)

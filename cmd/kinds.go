@@ -163,7 +163,9 @@ func describeKind(o *session.Opener, name string) error {
 		})
 		return nil
 	}
-	render.Kind(o.Out, name, spec, fields, attrs)
+	var text strings.Builder
+	render.Kind(&text, name, spec, fields, attrs)
+	o.Style(o.Out).Help(o.Out, text.String())
 	return nil
 }
 

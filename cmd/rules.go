@@ -8,6 +8,8 @@ var flagRules = []cli.Rule{
 	{Flags: "stack", Not: "config"},
 	// What has no owner tag is found by reading it.
 	{Flags: "adopt", Not: "no-observe"},
+	// State alone does not show what a forced command does.
+	{Flags: "force", Not: "no-observe"},
 
 	// Standard output holds one form.
 	{Command: "graph", Flags: "dot", Not: "json"},

@@ -16,7 +16,7 @@ func TestContradictingFlags(t *testing.T) {
 	for _, rule := range flagRules {
 		command := rule.Command
 		if command == "" {
-			command = map[string]string{"stack": "destroy", "adopt": "plan"}[rule.Flags]
+			command = map[string]string{"stack": "destroy", "adopt": "plan", "force": "plan"}[rule.Flags]
 		}
 		for flag := range strings.FieldsSeq(rule.Flags) {
 			others := strings.Fields(rule.Not)

@@ -31,9 +31,15 @@ type terminal struct {
 
 func (w *world) terminal(columns uint16, args ...string) *terminal {
 	w.t.Helper()
+	return w.terminalOf(pty.Winsize{Rows: 40, Cols: columns}, args...)
+}
+
+// terminalOf runs a command at a terminal of that size.
+func (w *world) terminalOf(size pty.Winsize, args ...string) *terminal {
+	w.t.Helper()
 	x := &terminal{t: w.t, cmd: w.command(args...), done: make(chan struct{})}
 	var err error
-	if x.file, err = pty.StartWithSize(x.cmd, &pty.Winsize{Rows: 40, Cols: columns}); err != nil {
+	if x.file, err = pty.StartWithSize(x.cmd, &size); err != nil {
 		w.t.Fatal(err)
 	}
 	go func() {

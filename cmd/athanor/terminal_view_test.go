@@ -7,10 +7,15 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
+	"unicode/utf8"
+
+	"github.com/creack/pty"
 )
 
 // hundred is a stack of a hundred files that differ in what they are given, so that none is folded.
@@ -45,6 +50,49 @@ func TestPager(t *testing.T) {
 	x = w.terminal(80, "deploy", "--yes")
 	if code := x.end(); code != 0 || strings.Contains(x.seen(), "paged|") {
 		t.Errorf("with --yes: exit code %d: %.300q", code, x.seen())
+	}
+}
+
+// TestPagerOfNobody: a terminal without a size is one that a program made, such as script in a job of CI. A pager would wait there for ever.
+func TestPagerOfNobody(t *testing.T) {
+	w := newWorld(t, hundred())
+	w.env = append(w.env, "PAGER=sed s/^/paged|/")
+	x := w.terminalOf(pty.Winsize{}, "plan")
+	if code := x.end(); code != 2 || strings.Contains(x.seen(), "paged|") || !strings.Contains(x.seen(), "100 to create") {
+		t.Errorf("exit code %d: %.300q", code, x.seen())
+	}
+}
+
+// TestPagerIsEnded: a signal that ends the command ends its pager too, which puts the terminal back as it was.
+func TestPagerIsEnded(t *testing.T) {
+	w := newWorld(t, hundred())
+	script := filepath.Join(t.TempDir(), "pager")
+	const pager = "trap 'kill $!; echo terminated; exit' TERM\nsleep 20 &\necho waits\nwait $!\n"
+	if err := os.WriteFile(script, []byte(pager), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	w.env = append(w.env, "PAGER=sh "+script)
+	x := w.terminal(80, "plan")
+	x.await("waits")
+	if err := x.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	if code := x.end(); code != 130 || !strings.Contains(x.seen(), "terminated") {
+		t.Errorf("exit code %d: %q", code, x.seen())
+	}
+}
+
+// TestKindOnANarrowTerminal: what a kind is and what its props mean is wrapped between words.
+func TestKindOnANarrowTerminal(t *testing.T) {
+	w := newWorld(t, small)
+	x := w.terminal(40, "kinds", "local.Command")
+	if code := x.end(); code != 0 {
+		t.Errorf("exit code %d", code)
+	}
+	for line := range strings.SplitSeq(x.seen(), "\n") {
+		if text := strings.TrimSuffix(line, "\r"); utf8.RuneCountInString(text) > 40 {
+			t.Errorf("wider than the terminal: %q", text)
+		}
 	}
 }
 

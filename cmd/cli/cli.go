@@ -151,6 +151,11 @@ func (a App) noCommand(within, name string, commands []*Command) error {
 	if meant, ok := a.Meant[name]; ok && within == "" {
 		return reconcile.WithHint(err, "%s", meant)
 	}
+	for _, c := range commands {
+		if find(c.Subcommands, name) != nil {
+			return reconcile.WithHint(err, "did you mean %s?", within+c.Name+" "+name)
+		}
+	}
 	if near, ok := props.Nearest(name, names); ok {
 		return reconcile.WithHint(err, "did you mean %s?", within+near)
 	}

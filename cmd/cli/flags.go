@@ -52,7 +52,7 @@ func PlanFlags(own ...Flag) []Flag {
 		OutFlag("save the plan to `FILE`, for deploy FILE")),
 		SelectFlags()...),
 		&StringSliceFlag{Name: "replace", Usage: "replace `ADDRESS` although no change requires it; its data may be deleted"},
-		&BoolFlag{Name: "force", Usage: "re-apply unchanged resources too; rerun commands"},
+		&BoolFlag{Name: "force", Usage: "run commands again although nothing of them changed"},
 		AdoptFlag(),
 		&BoolFlag{Name: "no-observe", Usage: "compare with state only; read nothing from the provider"},
 	)...)

@@ -546,8 +546,11 @@ func (l layout) reason(a engine.Planned, r engine.Reason, width int) prop {
 	if r.Note != "" && a.Action != engine.Create && a.Action != engine.Replace {
 		notes = append(notes, r.Note)
 	}
-	if r.Source == engine.ByWorld && !l.outside {
+	switch {
+	case r.Source == engine.ByWorld && !l.outside:
 		notes = append(notes, "drift")
+	case r.Source == engine.ByRequest:
+		notes = append(notes, "forced")
 	}
 	switch before := a.Action != engine.Create && (r.Have != nil || r.Want == nil); {
 	case before && r.Files != nil && !r.Secret:

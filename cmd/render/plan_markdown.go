@@ -237,6 +237,9 @@ func (m Markdown) difference(r engine.Reason) string {
 	if r.Replaces {
 		line += " (replaces)"
 	}
+	if r.Source == engine.ByRequest {
+		line += " (forced)"
+	}
 	return line
 }
 

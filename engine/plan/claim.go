@@ -68,7 +68,7 @@ func (c *Classifier) classifyFound(n *Node) {
 	if begun != nil {
 		n.Plan.Notes = append(n.Plan.Notes, "an interrupted run began it")
 	}
-	n.Plan.Reasons = c.reasons(n, n.Look().Steps)
+	n.Plan.Reasons = c.reasons(n)
 	escalate(n)
 	if n.Plan.Action == Replace && !n.Plan.May && answer.OtherStore && !c.Options.TakeOver {
 		c.Refuse(n, OtherStore(n.Spec.Type, n.Look().Identity))
@@ -140,7 +140,7 @@ func (c *Classifier) refusesForeign(n *Node, answer adopt.Answer) error {
 // where that was asked for, and else refused.
 func (c *Classifier) classifyAdopted(n *Node, answer adopt.Answer) {
 	n.Plan.Action, n.Plan.From = Adopt, n.Look().Identity
-	n.Plan.Reasons = c.reasons(n, n.Look().Steps)
+	n.Plan.Reasons = c.reasons(n)
 	if o := answer.Owner; !o.IsZero() {
 		n.Plan.Notes = append(n.Plan.Notes, fmt.Sprintf("it was %s of %s/%s, which no longer owns it then", o.Address, o.Stack, o.Stage))
 	}

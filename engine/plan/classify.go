@@ -216,7 +216,7 @@ func (c *Classifier) classifyLive(n *Node) {
 		c.Block(n, err)
 		return
 	}
-	n.Plan.Reasons = c.reasons(n, n.Look().Steps)
+	n.Plan.Reasons = c.reasons(n)
 	switch {
 	case len(n.Look().Steps) > 0 && n.From != "" && !slices.ContainsFunc(n.Look().Steps, func(s reconcile.Step) bool { return !IsMarkStep(s) }):
 		n.Plan.Action, n.Plan.Reasons = Move, nil
@@ -287,11 +287,28 @@ func (b *Basis) compareRecord(n *Node) {
 	}
 }
 
-// reasons turns steps into reasons, each with who made the difference.
-func (b *Basis) reasons(n *Node, steps []reconcile.Step) []Reason {
+// reasons turns the differences of a node into reasons, each with who made the difference. A difference that the node has only because it
+// is forced is by request. Any other is shown as it is without force.
+func (b *Basis) reasons(n *Node) []Reason {
+	steps := n.Look().Steps
 	reasons := make([]Reason, 0, len(steps))
+	unforced := steps
+	if n.Job.Force {
+		job := *n.Job
+		job.Force = false
+		if look, err := n.Kind.Compare(&job, *n.Look()); err == nil {
+			unforced = look.Steps
+		}
+	}
 	for _, s := range steps {
-		reasons = append(reasons, b.Reason(n, n.Job, s))
+		at := slices.IndexFunc(unforced, func(u reconcile.Step) bool { return u.Path == s.Path })
+		if at >= 0 {
+			reasons = append(reasons, b.Reason(n, n.Job, unforced[at]))
+			continue
+		}
+		forced := b.Reason(n, n.Job, s)
+		forced.Source = ByRequest
+		reasons = append(reasons, forced)
 	}
 	return reasons
 }

@@ -14,7 +14,7 @@ type PlanOptions struct {
 	Incomplete bool
 	// NoObserve compares with the record only.
 	NoObserve bool
-	// Force applies even what is equal; commands run again.
+	// Force runs commands again although nothing of them differs.
 	Force bool
 	// Target and Exclude are globs over addresses: only those with what they need; all but those and what needs them.
 	Target, Exclude []string

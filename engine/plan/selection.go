@@ -36,7 +36,57 @@ func (x *Index) Choose(o PlanOptions, undeclared []*Node) (*Chosen, error) {
 	if len(o.Target)+len(o.Exclude) == 0 {
 		return &Chosen{}, nil
 	}
-	return &Chosen{Only: selection(all, x.Nodes, o.Target, o.Exclude)}, nil
+	selected := selection(all, x.Nodes, o.Target, o.Exclude)
+	return &Chosen{Only: selected}, x.contradictions(o, all, selected)
+}
+
+// contradictions refuses the globs of --target and --replace that match nodes none of which is selected.
+func (x *Index) contradictions(o PlanOptions, all []*Node, selected map[*Node]bool) error {
+	var wrong []error
+	for _, glob := range unselected(o.Target, all, selected) {
+		wrong = append(wrong, contradiction("--target", glob, "--exclude", o.Exclude))
+	}
+	for _, glob := range unselected(o.Replace, all, selected) {
+		if targeted := selection(all, x.Nodes, o.Target, nil); len(unselected([]string{glob}, all, targeted)) > 0 {
+			wrong = append(wrong, contradiction("--replace", glob, "--target", o.Target))
+		} else {
+			wrong = append(wrong, contradiction("--replace", glob, "--exclude", o.Exclude))
+		}
+	}
+	return errors.Join(wrong...)
+}
+
+// unselected returns the globs that match nodes, none of which is selected.
+func unselected(globs []string, all []*Node, selected map[*Node]bool) []string {
+	return slices.DeleteFunc(slices.Clone(globs), func(glob string) bool {
+		matches := false
+		for _, n := range all {
+			if graph.Match(glob, n.Address) {
+				if selected[n] {
+					return true
+				}
+				matches = true
+			}
+		}
+		return !matches
+	})
+}
+
+// chooses says what each option that chooses resources does.
+var chooses = map[string]string{
+	"--target":  "selects what it matches and what that needs, and leaves out the rest",
+	"--exclude": "leaves out what it matches and what needs that",
+	"--replace": "replaces what it matches where that is selected",
+}
+
+// contradiction refuses a glob of one flag all of whose nodes the globs of another leave out.
+func contradiction(flag, glob, other string, others []string) error {
+	quoted := make([]string, len(others))
+	for i, o := range others {
+		quoted[i] = fmt.Sprintf("%q", o)
+	}
+	err := fmt.Errorf("%s %q and %s %s contradict each other: the second leaves out all that the first matches", flag, glob, other, strings.Join(quoted, ", "))
+	return reconcile.WithHint(reconcile.WithHint(err, "%s %s", other, chooses[other]), "%s %s", flag, chooses[flag])
 }
 
 // idleError refuses a glob that matches no node, and names what may have been meant.

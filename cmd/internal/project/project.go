@@ -105,8 +105,11 @@ func (p *Project) openPostgres(url string, options []postgres.Option) error {
 
 func (p *Project) openBolt(path string) error {
 	store, err := bolt.Open(path, bolt.WithID(func() string { return p.storeID }))
+	if err != nil {
+		return reconcile.WithHint(fmt.Errorf("store bolt:%s: %w", path, err), "bolt:PATH names a file, such as bolt:.athanor/state.db")
+	}
 	p.Store = store
-	return err
+	return nil
 }
 
 // Root is the nearest folder above dir with a go.mod or a repository, else dir itself.

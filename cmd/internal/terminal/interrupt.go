@@ -21,6 +21,7 @@ import (
 type interrupts struct {
 	signals chan os.Signal
 	unread  chan os.Signal // nobody listens to it: writing says that nobody reads
+	done    <-chan struct{}
 	cancel  context.CancelFunc
 	errs    io.Writer
 	ended   chan struct{}
@@ -51,10 +52,13 @@ func (i *interrupts) By() string {
 	}
 }
 
+// Done is closed when a signal has cancelled the command, or it has ended.
+func (i *interrupts) Done() <-chan struct{} { return i.done }
+
 // Catch begins to catch signals, and says on a stream when one ended the command. What it returns ends that.
 func Catch(ctx context.Context, errs io.Writer) (context.Context, *interrupts) {
 	ctx, cancel := context.WithCancel(ctx)
-	i := &interrupts{signals: make(chan os.Signal, 2), unread: make(chan os.Signal, 1), cancel: cancel, errs: errs, ended: make(chan struct{}), stopped: make(chan struct{})}
+	i := &interrupts{signals: make(chan os.Signal, 2), unread: make(chan os.Signal, 1), done: ctx.Done(), cancel: cancel, errs: errs, ended: make(chan struct{}), stopped: make(chan struct{})}
 	signal.Notify(i.signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	go i.listen()
 	return ctx, i

@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"strings"
+	"syscall"
 	"time"
 
 	"golang.org/x/term"
@@ -52,12 +53,20 @@ func IsTerminal(w any) bool {
 
 // size returns the columns and rows of a terminal, the usual ones where it does not say them.
 func size(w io.Writer) (columns, rows int) {
-	if f := fileOf(w); f != nil {
-		if width, height, err := term.GetSize(int(f.Fd())); err == nil && width > 0 && height > 0 {
-			return width, height
-		}
+	if columns, rows, known := knownSize(w); known {
+		return columns, rows
 	}
 	return 80, 24
+}
+
+// knownSize returns the columns and rows that a terminal says it has.
+func knownSize(w io.Writer) (columns, rows int, known bool) {
+	f := fileOf(w)
+	if f == nil {
+		return 0, 0, false
+	}
+	columns, rows, err := term.GetSize(int(f.Fd()))
+	return columns, rows, err == nil && columns > 0 && rows > 0
 }
 
 // asciiOnly reports whether the user's terminal shows ASCII alone: the console of Linux, or a locale that is set and names no
@@ -70,14 +79,19 @@ func asciiOnly(env func(string) string) bool {
 	return env("TERM") == "linux" || locale != "" && !strings.Contains(locale, "UTF-8") && !strings.Contains(locale, "UTF8")
 }
 
-// Paged shows a text with a pager, and reports whether it did: on a terminal with somebody at it, and a text that is longer.
+// Paged shows a text with a pager, and reports whether it did: on a terminal with somebody at it, and a text that is longer. A terminal
+// without a size has nobody at it: a program made it, such as script in a job of CI, and no key would ever end the pager.
 func (t *Terminal) Paged(w io.Writer, text string) bool {
-	_, rows := size(w)
-	return t.draws(w) && IsTerminal(t.In) && strings.Count(text, "\n") >= rows && page(w, drawn(text)) == nil
+	_, rows, known := knownSize(w)
+	if !known || !t.draws(w) || !IsTerminal(t.In) || strings.Count(text, "\n") < rows {
+		return false
+	}
+	err := page(w, drawn(text), t.Interrupts.Done())
+	return err == nil || t.Interrupts.By() != ""
 }
 
-// page shows a text with the pager of the user, else with less.
-func page(w io.Writer, text string) error {
+// page shows a text with the pager of the user, else with less, until it ends or the command is interrupted.
+func page(w io.Writer, text string, interrupted <-chan struct{}) error {
 	pager := "less -FRX"
 	if own, ok := os.LookupEnv("PAGER"); ok {
 		pager = own
@@ -91,7 +105,22 @@ func page(w io.Writer, text string) error {
 		c.Env = append(os.Environ(), "LESS=FRX")
 	}
 	c.Stdin, c.Stdout, c.Stderr = strings.NewReader(text), fileOf(w), os.Stderr
-	return c.Run()
+	if err := c.Start(); err != nil {
+		return err
+	}
+	ended := make(chan struct{})
+	defer close(ended)
+	go func() {
+		select {
+		case <-ended:
+		case <-interrupted:
+			// It puts the terminal back as it was, which a killed pager cannot.
+			if c.Process.Signal(syscall.SIGTERM) != nil {
+				c.Process.Kill() //nolint:errcheck // it has ended
+			}
+		}
+	}()
+	return c.Wait()
 }
 
 // logLine is one line of an object's log as --json writes it.

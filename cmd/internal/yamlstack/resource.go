@@ -1,6 +1,7 @@
 package yamlstack
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -262,11 +263,13 @@ func (s *scope) props(e *entry, name string) map[string]any {
 func (s *scope) checked(e *entry, declared map[string]any, find func(tree.Path) place) (plain map[string]any, typed any) {
 	typed = e.kind.spec.NewProps()
 	err := props.Decode(declared, typed)
-	if fields, ok := errors.AsType[props.Errors](err); ok && declared["role"] == nil && s.construct(e.kind.name).Declare != nil {
+	if fields, ok := errors.AsType[props.Errors](err); ok {
+		ownRole := declared["role"] == nil && s.construct(e.kind.name).Declare != nil
 		for _, f := range fields {
-			if f.Path == "role" {
+			if f.Path == "role" && ownRole {
 				f.Hint = "beside the props, role: own declares one"
 			}
+			f.Hint = cmp.Or(f.Hint, fmt.Sprintf("`athanor kinds %s` describes its props", e.kind.name))
 		}
 	}
 	if err == nil {

@@ -169,7 +169,7 @@ func (s *scope) configValue(name string) (any, error) {
 		return nil, fmt.Errorf("${config.%s}: a config may use ${stage} and ${stack} alone", name)
 	}
 	if _, known := s.config[name]; !known {
-		return nil, near(fmt.Errorf("no config %q is declared", name), name, slices.Sorted(maps.Keys(s.config)))
+		return nil, undeclared("config", name, "type: string", slices.Sorted(maps.Keys(s.config)))
 	}
 	return s.graph.Config[name], nil
 }
@@ -179,9 +179,18 @@ func (s *scope) secret(name string) (any, error) {
 		return nil, fmt.Errorf("${secret.%s}: %s", name, s.why)
 	}
 	if _, known := s.graph.Secrets[name]; !known {
-		return nil, near(fmt.Errorf("no secret %q is declared", name), name, slices.Sorted(maps.Keys(s.graph.Secrets)))
+		return nil, undeclared("secret", name, "sealed: true", slices.Sorted(maps.Keys(s.graph.Secrets)))
 	}
 	return token.Plain.Secret(name), nil
+}
+
+// undeclared is the error for a config or a secret that does not exist. Its hint is what may have been meant, or how one is declared.
+func undeclared(what, name, declaration string, known []string) error {
+	err := fmt.Errorf("no %s %q is declared", what, name)
+	if len(known) > 0 {
+		return near(err, name, known)
+	}
+	return reconcile.WithHint(err, "declare it: %s: {%s: {%s}}", map[string]string{"config": "config", "secret": "secrets"}[what], name, declaration)
 }
 
 func (s *scope) eachValue(expr string) (any, error) {
@@ -230,7 +239,7 @@ func (s *scope) reference(expr string, spread bool) (any, error) {
 	}
 	path, err := tree.ParsePath(strings.TrimPrefix(rest, "."))
 	if err != nil {
-		return nil, fmt.Errorf("${%s}: %w", expr, err)
+		return nil, reconcile.WithHint(fmt.Errorf("${%s}: %w", expr, err), "a reference is ${ADDRESS.ATTRIBUTE}; a literal ${ is written $${")
 	}
 	if s.ahead {
 		return token.Plain.Ref(token.Ref{Address: address, Path: path}), nil
@@ -282,6 +291,9 @@ func (s *scope) target(address string) (*entry, error) {
 		}
 		return nil, reconcile.WithHint(fmt.Errorf("%s is made once for each of %s", address, strings.Join(keys[:min(5, len(keys))], ", ")),
 			"%s[%s] is one, %s[*] is all", address, keys[0], address)
+	}
+	if strings.TrimSpace(address) == "" {
+		return nil, reconcile.WithHint(errors.New("${} refers to nothing"), "${ADDRESS.ATTRIBUTE}, ${config.NAME}, ${secret.NAME}, ${stage} or ${stack}")
 	}
 	if err := graph.CheckAddress(address); err != nil {
 		return nil, err
