@@ -123,6 +123,11 @@ func TestHurriedTables(t *testing.T) {
 		`attribute id: tag "Mutable": is not known: did you mean mutable?`: validated[struct {
 			ID string `attr:"Mutable"`
 		}],
+		`attribute count: a int cannot hold a reference; use text, athanor.Int, Bool or Duration, or a list of them`: validated[struct {
+			ID    string
+			Count int
+		}],
+		`attribute labels: a map[string]string cannot hold a reference`:                          validated[struct{ Labels map[string]string }],
 		`attribute url: tag "mutable=name": name names the object: a change replaces the object`: renamed,
 		`a.city: its attr tag means nothing for a prop`: func() error {
 			k := kindOf[struct{ A []spot }]()
