@@ -17,6 +17,9 @@ import (
 // from a table has the same mistake as the table: see [Golden].
 func Mutators[P any, W kind.Wire](table *kind.Table[P], empty func() W, apply func(t T, w World, to Edited, body W)) map[tree.Path]Hand {
 	hands := map[tree.Path]Hand{}
+	if table.Validate() != nil {
+		return hands // Run says what is wrong with it
+	}
 	for _, a := range table.Attributes() {
 		if a.Wire == "" || a.Wire == "-" || a.Immutable || a.WriteOnly {
 			continue
@@ -48,6 +51,9 @@ func PropsOf[P any](t T, table *kind.Table[P], declared map[string]any) P {
 // Derive adds to a suite what a table says: an immutable attribute cannot drift, a write-only one is not seen to, and nobody can read it
 // back; and one that counts with another alone, or without it, is no difference where Base says otherwise.
 func Derive[P any](table *kind.Table[P], s Suite) Suite {
+	if table.Validate() != nil {
+		return s // Run says what is wrong with it
+	}
 	const unseen = "the service does not show it"
 	silent, steady, unreadable := map[tree.Path]string{}, map[tree.Path]string{}, map[tree.Path]string{}
 	maps.Copy(silent, s.Silent)
