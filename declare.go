@@ -21,7 +21,7 @@ var ErrTwice = errors.New("declared twice")
 //		return athanor.Declare(s, queueKind, name, p, opts...)
 //	}
 func Declare[P, A any](s *Stack, k reconcile.Declared[P, A], name string, p P, opts ...Option) A {
-	r := engine.Resource{Address: s.Address(name), Source: s.files.caller()}
+	r := engine.Resource{Address: s.Address(name), Source: s.files.declaring(reflect.TypeFor[P]())}
 	if r.Kind = typeOf(k); r.Kind == "" {
 		s.failAt(r.Address, r.Source, errors.New("declared with a nil kind"))
 		return attributes[A](s, r.Address, r.Source)
@@ -110,7 +110,7 @@ func attributes[A any](s *Stack, address, source string) A {
 // tagged or deleted. by is an identity as text, or a P that names the object: by its given name, or by
 // properties that exactly one object has.
 func Read[P, A any](s *Stack, k reconcile.Declared[P, A], name string, by any) A {
-	r := engine.Read{Address: s.Address(name), Source: s.files.caller()}
+	r := engine.Read{Address: s.Address(name), Source: s.files.declaring(reflect.TypeFor[P]())}
 	if r.Kind = typeOf(k); r.Kind == "" {
 		s.failAt(r.Address, r.Source, errors.New("read with a nil kind"))
 		return attributes[A](s, r.Address, r.Source)

@@ -16,11 +16,13 @@ type Hook struct {
 	call func(context.Context, HookInfo) error
 }
 
-// Run is a shell command in the stack's directory. It sees ATHANOR_ADDRESS, ATHANOR_KIND, ATHANOR_ACTION,
-// ATHANOR_STACK and ATHANOR_STAGE.
+// Run is a shell command in the stack's directory. It runs around a deletion too. It sees ATHANOR_ADDRESS, ATHANOR_KIND,
+// ATHANOR_ACTION ("create", "update", "delete", …), ATHANOR_STACK and ATHANOR_STAGE.
 func Run(line string) Hook { return Hook{run: line} }
 
-// Call is a function of the program. A graph with one needs its program.
+// Call is a function of the program. A graph with one needs its program, and it does not run where a resource is destroyed or no longer
+// declared. It runs in the directory that the command runs in, and [Stack.Dir] is that of the stack. Of a HookInfo it has Stack, Stage,
+// Address, Kind, Action ("create", "update", …), and in After the attributes of the object, Attrs, by their names in YAML.
 func Call(f func(context.Context, HookInfo) error) Hook { return Hook{call: f} }
 
 // Before runs hooks before the resource is changed; one that fails stops the change.

@@ -20,7 +20,17 @@ func (n fileNames) caller() string {
 	if n.at != nil {
 		return n.at()
 	}
-	at, _ := n.nearest()
+	at, _ := n.nearest("")
+	return at
+}
+
+// declaring is the same for a resource whose props are of a type: the package of the type holds the constructor of the kind, which
+// every resource of it goes through. A package that declares resources of its own kind is a program.
+func (n fileNames) declaring(props reflect.Type) string {
+	if n.at != nil {
+		return n.at()
+	}
+	at, _ := n.nearest(props.PkgPath())
 	return at
 }
 
@@ -30,27 +40,43 @@ func (n fileNames) calling() (at, by string) {
 		at = n.at()
 		return at, at
 	}
-	at, function := n.nearest()
+	at, function := n.nearest("")
 	if function == "" {
 		return at, at
 	}
 	return at, strings.NewReplacer("(*", "", ")", "").Replace(function[strings.LastIndexByte(function, '/')+1:]) + ", " + at
 }
 
-// nearest is the nearest line that is not of this module, and the function of the module that is called there, "" for none.
-func (n fileNames) nearest() (at, function string) {
+// nearest is the nearest line that is neither of this module nor of the package of constructors, or of this module alone where all others
+// are of that package; and the function of the module that is called there, "" for none.
+func (n fileNames) nearest(constructors string) (at, function string) {
 	var pcs [24]uintptr
 	frames := runtime.CallersFrames(pcs[:runtime.Callers(3, pcs[:])])
-	for {
-		f, more := frames.Next()
-		if f.File != "" && !within(f.Function, f.File) {
-			return n.short(f.File) + ":" + strconv.Itoa(f.Line), function
+	for more := true; more; {
+		var f runtime.Frame
+		f, more = frames.Next()
+		if f.File == "" || within(f.Function, f.File) {
+			if at != "" {
+				break
+			}
+			function = f.Function
+			continue
 		}
-		if !more {
-			return "", ""
+		outside := !constructs(f, constructors)
+		if outside || at == "" {
+			at = n.short(f.File) + ":" + strconv.Itoa(f.Line)
 		}
-		function = f.Function
+		if outside {
+			break
+		}
 	}
+	return at, function
+}
+
+// constructs reports whether a function is of a package of constructors, and no test of it.
+func constructs(f runtime.Frame, path string) bool {
+	rest, is := strings.CutPrefix(f.Function, path)
+	return path != "" && is && strings.HasPrefix(rest, ".") && !strings.HasSuffix(f.File, "_test.go")
 }
 
 // within reports whether a function is part of the module and no program.

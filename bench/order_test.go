@@ -10,6 +10,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -39,6 +40,7 @@ type shape struct {
 	needs  [][]int         // of each resource, those before it that it depends on
 	sorts  []int           // of each resource, its kind
 	create []time.Duration // of each kind, what creating one takes
+	remove time.Duration   // what deleting one takes
 	// allowed are the calls a second to each of the first kinds, which are a service each; none are the limit of the others.
 	allowed []float64
 }
@@ -50,6 +52,8 @@ type slow struct {
 	read     []time.Duration // of each kind, what reading one takes; nil: latency
 	mu       sync.Mutex
 	spent    map[string]time.Duration
+	shapes   map[string]string // of each object
+	calls    []string          // those that change something, as they began
 }
 
 // quota is what a service allows: its bucket holds those of a second.
@@ -77,13 +81,15 @@ func (s *quota) take() bool {
 
 type (
 	slowProps struct {
-		Name string
-		Text string
+		Name  string
+		Text  string
+		Shape string // a change replaces
 	}
 	slowAttrs struct{ Name string }
 	slowLive  struct {
 		slowAttrs
-		mark reconcile.Mark
+		mark  reconcile.Mark
+		shape string
 	}
 )
 
@@ -96,6 +102,11 @@ func (*slow) Classify(error) reconcile.Class { return reconcile.Unknown }
 func (c *slow) call(ctx context.Context, sort int, op, name string, d time.Duration, do func() error) error {
 	call := reconcile.Call{Service: "slow", Operation: op, Mutates: op != "observe"}
 	make := func(context.Context) error {
+		if call.Mutates {
+			c.mu.Lock()
+			c.calls = append(c.calls, op)
+			c.mu.Unlock()
+		}
 		time.Sleep(d)
 		c.mu.Lock()
 		defer c.mu.Unlock()
@@ -145,21 +156,29 @@ func (c *slow) kind(sort int, marks map[string]reconcile.Mark) reconcile.Any {
 				if !ok {
 					return reconcile.ErrAbsent
 				}
-				live = slowLive{slowAttrs{name}, mark}
+				live = slowLive{slowAttrs{name}, mark, c.shapes[name]}
 				return nil
 			})
 		},
 		Create: func(ctx context.Context, s reconciletest.Site[slowProps, slowAttrs]) (slowAttrs, error) {
 			return slowAttrs{s.Name}, c.call(ctx, sort, "create", s.Name, c.shape.create[sort], func() error {
-				marks[s.Name] = s.Owner
+				marks[s.Name], c.shapes[s.Name] = s.Owner, s.Want.Shape
 				return nil
 			})
 		},
 		Compare: func(d *reconcile.Diff[slowLive], want slowProps, live slowLive) {
-			reconcile.Fixed(d, "name", want.Name, live.Name)
+			if want.Name != "" {
+				reconcile.Fixed(d, "name", want.Name, live.Name)
+			}
+			reconcile.Fixed(d, "shape", want.Shape, live.shape)
 		},
-		Attrs:    func(l slowLive) slowAttrs { return l.slowAttrs },
-		Delete:   func(context.Context, reconciletest.Site[slowProps, slowAttrs]) error { return nil },
+		Attrs: func(l slowLive) slowAttrs { return l.slowAttrs },
+		Delete: func(ctx context.Context, s reconciletest.Site[slowProps, slowAttrs]) error {
+			return c.call(ctx, sort, "delete", s.Last.Name, c.shape.remove, func() error {
+				delete(marks, s.Last.Name)
+				return nil
+			})
+		},
 		Identity: func(a slowAttrs) string { return a.Name },
 		Given:    func(p slowProps) string { return p.Name },
 		Naming:   func(slowProps, reconcile.Place) reconcile.Naming { return reconcile.Naming{Max: 60} },
@@ -173,6 +192,7 @@ func (c *slow) engine(t testing.TB, key *seal.Key) *engine.Engine {
 		c.services = append(c.services, &quota{limiter: rate.New(rate.Quota{}), allowed: allowed, tokens: allowed, at: time.Now()})
 	}
 	marks := map[string]reconcile.Mark{}
+	c.shapes = map[string]string{}
 	p := reconcile.Provider{Name: "slow", Open: func(context.Context, any) (reconcile.Cloud, error) { return c, nil }}
 	for sort := range c.shape.create {
 		p.Kinds = append(p.Kinds, c.kind(sort, marks))
@@ -483,6 +503,67 @@ func TestPlanAsKnown(t *testing.T) {
 			})
 		}
 	}
+}
+
+// TestReplacedGoLast holds a deploy that replaces resources whose deletion is slow, beside a chain of new ones, to the order that is
+// documented: nothing is deleted before all else is done. That takes the least time of the one and the least time of the other; the
+// log says what doing both at once would take.
+func TestReplacedGoLast(t *testing.T) {
+	const parallel, replaced, length = 16, 40, 20
+	key, err := seal.LoadOrMake(t.TempDir(), "bench", stageName)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := shape{create: []time.Duration{time.Second}, remove: 5 * time.Second}
+	for range replaced {
+		s.needs, s.sorts = append(s.needs, nil), append(s.sorts, 0)
+	}
+	synctest.Test(t, func(t *testing.T) {
+		cloud := &slow{shape: s, spent: map[string]time.Duration{}}
+		e := cloud.engine(t, key)
+		e.Parallel = parallel
+		g := s.graph()
+		run := func() time.Duration {
+			for i := range g.Resources {
+				delete(g.Resources[i].Props, "name")
+			}
+			p, err := e.Plan(t.Context(), g, engine.PlanOptions{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			cloud.calls = nil
+			since := time.Now()
+			r, err := e.Apply(t.Context(), p, engine.ApplyOptions{Command: "deploy"})
+			if err != nil || len(r.Failures) > 0 {
+				t.Fatalf("%v %v", err, r.Failures)
+			}
+			return time.Since(since)
+		}
+		run()
+		for i := range length {
+			var needs []int
+			if i > 0 {
+				needs = []int{replaced + i - 1}
+			}
+			s.needs, s.sorts = append(s.needs, needs), append(s.sorts, 0)
+		}
+		g = s.graph()
+		for i := range replaced {
+			g.Resources[i].Props["shape"] = "other"
+		}
+		took := run()
+		first := slices.Index(cloud.calls, "delete")
+		if first < replaced+length || len(cloud.calls) != 2*replaced+length {
+			t.Errorf("the first deletion is change %d of %d", first, len(cloud.calls))
+		}
+		forward := length * s.create[0]
+		deletions := (replaced + parallel - 1) / parallel * s.remove
+		if ratio := took.Seconds() / (forward + deletions).Seconds(); ratio < 1 || ratio > 1.15 {
+			t.Errorf("%v is %.2f of the least time in that order", took, ratio)
+		}
+		both := max(forward, (forward+replaced*(s.create[0]+s.remove))/parallel)
+		t.Logf("%v: %.2f of the least time in that order, %.2f of that in any", took, took.Seconds()/(forward+deletions).Seconds(), took.Seconds()/both.Seconds())
+	})
 }
 
 // BenchmarkOrder is a deploy of each shape on the real clock, on a store on disk, as a multiple of the least time that its calls can

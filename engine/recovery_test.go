@@ -338,3 +338,16 @@ func TestDestroyOfAStageWithoutStateSparesOtherStages(t *testing.T) {
 		t.Fatalf("%v, %s, %q", err, actions(p), p.Warnings)
 	}
 }
+
+// TestDestroyNamesWhatNothingSaysTheOwnerOf: what cannot carry an owner tag and has a given name stays when state was lost, and is named. It
+// was left without a word.
+func TestDestroyNamesWhatNothingSaysTheOwnerOf(t *testing.T) {
+	b := newBench(t)
+	g := graph(kind("Bare", res("a", m{"name": "page"})))
+	b.deploy(g)
+	b.lose()
+	p, err := b.e.PlanDestroy(t.Context(), statestore.Stage{Stack: "shop", Name: "test"}, g, b.opts)
+	if err != nil || actions(p) != "" || !strings.Contains(strings.Join(p.Warnings, " "), "page exists, nothing says who owns it, and it stays") {
+		t.Fatalf("%v, %s, %q", err, actions(p), p.Warnings)
+	}
+}

@@ -202,9 +202,19 @@ func TestHooks(t *testing.T) {
 		t.Fatalf("%+v", r.Summary)
 	}
 	fail["before"], fail["after"] = false, true
+	var told []string
+	b.e.Events = func(e engine.Event) {
+		if e.Type == engine.EventHook {
+			told = append(told, fmt.Sprintf("%s %s", e.Note, e.Status))
+		}
+	}
 	if r := b.deploy(g); r.Summary.Failed != 1 || len(b.world.of("a")) != 1 || !strings.Contains(failures(r), "the resource itself is done") {
 		t.Fatalf("%+v %s", r.Summary, failures(r))
 	}
+	if got := strings.Join(told, ", "); got != "before done, after failed" {
+		t.Errorf("of hooks the events say %q", got)
+	}
+	b.e.Events = nil
 	b.settled(g)
 	ran, fail["after"] = nil, false
 	g.Resources[0].Props = m{"shape": "2"}

@@ -672,7 +672,7 @@ func (l layout) outputChanges() []string {
 			value = l.shortened(text(c.Want), room)
 		}
 		switch {
-		case c.Have == nil && !c.Secret:
+		case c.Have == nil:
 			v = verbs[engine.Create]
 		case c.Want == nil && !c.Unknown:
 			v = verbs[engine.Delete]

@@ -223,3 +223,21 @@ func TestEvents(t *testing.T) {
 	render.Style{Color: true}.Runs(&out, runs)
 	golden(t, "events.txt", out.String())
 }
+
+// TestOutputsComeAndGo has the sign of each change of an output; that it is secret shows in its value alone.
+func TestOutputsComeAndGo(t *testing.T) {
+	for want, c := range map[string]engine.OutputChange{
+		"+ url  one":       {Want: "one"},
+		"~ url  one → two": {Have: "one", Want: "two"},
+		"- url  one":       {Have: "one"},
+		"+ url  (secret)":  {Want: reconcile.Mask, Secret: true},
+		"~ url  (secret)":  {Have: reconcile.Mask, Want: reconcile.Mask, Secret: true},
+	} {
+		c.Name = "url"
+		var b bytes.Buffer
+		render.Style{Width: 80}.Plan(&b, &engine.Plan{OutputChanges: []engine.OutputChange{c}}, "")
+		if !strings.Contains(b.String(), "  "+want) {
+			t.Errorf("%+v:\n%s\nwant %s", c, b.String(), want)
+		}
+	}
+}

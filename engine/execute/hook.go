@@ -102,7 +102,7 @@ func (w *worker) hook(ctx context.Context, n *plan.Node, action plan.Action, h g
 	} else {
 		err = w.runCommand(ctx, h.Run, info)
 	}
-	e := plan.Event{Type: plan.EventHook, Address: n.Address, Kind: n.Spec.Type, Action: action, Status: plan.StatusDone, Note: h.Run}
+	e := plan.Event{Type: plan.EventHook, Address: n.Address, Kind: n.Spec.Type, Action: action, Status: plan.StatusDone, Note: cmp.Or(h.Run, h.Func)}
 	if err != nil {
 		e.Status, e.Error = plan.StatusFailed, err.Error()
 	}

@@ -344,13 +344,28 @@ func (s *search) declared(ctx context.Context) {
 				s.failed[n.Address] = n.Err
 			case n.Spec.Recorded:
 				compute(ctx, n)
-			case !n.Look().Absent && adopt.Judge(s.w.Evidence(n, n.Job, *n.Look(), nil)).Verdict == adopt.Ours && !s.isAbroad(ctx, n):
-				n.Attrs = n.Look().Attrs
-				rec := Recovered(n, s.w.Nodes, s.w.FindsOwn())
-				rec.Needs = s.needs(n)
-				s.found[n.Address] = rec
+			case !n.Look().Absent:
+				s.judge(ctx, n)
 			}
 		}
+	}
+}
+
+// judge makes an entry of a declared object that exists, if it is ours. One of which nothing says whose it is stays, and is named: it may
+// be what this stage has created.
+func (s *search) judge(ctx context.Context, n *plan.Node) {
+	switch adopt.Judge(s.w.Evidence(n, n.Job, *n.Look(), nil)).Verdict {
+	case adopt.Ours:
+		if s.isAbroad(ctx, n) {
+			return
+		}
+		n.Attrs = n.Look().Attrs
+		rec := Recovered(n, s.w.Nodes, s.w.FindsOwn())
+		rec.Needs = s.needs(n)
+		s.found[n.Address] = rec
+	case adopt.Ambiguous:
+		s.spared = append(s.spared, fmt.Sprintf("%s: %s %s exists, nothing says who owns it, and it stays; `athanor adopt %s %[3]s` before makes it this stage's",
+			n.Address, n.Spec.Type, n.Look().Identity, n.Address))
 	}
 }
 

@@ -12,13 +12,16 @@ import (
 	"github.com/athanor-dev/athanor/reconcile/tree"
 )
 
-// Mutators are hands for the attributes that a table writes, in the service's form of them. empty makes the body of a call,
+// Mutators are hands for the attributes that a table writes and a read shows, in the service's form of them. empty makes the body of a call,
 // and apply makes the call as somebody else would. An attribute is written with those that share its document. What is derived
 // from a table has the same mistake as the table: see [Golden].
 func Mutators[P any, W kind.Wire](table *kind.Table[P], empty func() W, apply func(t T, w World, to Edited, body W)) map[tree.Path]Hand {
 	hands := map[tree.Path]Hand{}
+	if table.Validate() != nil {
+		return hands // Run says what is wrong with it
+	}
 	for _, a := range table.Attributes() {
-		if a.Wire == "" || a.Wire == "-" || a.Immutable {
+		if a.Wire == "" || a.Wire == "-" || a.Immutable || a.WriteOnly {
 			continue
 		}
 		hands[a.Path] = func(t T, w World, to Edited) {
@@ -45,19 +48,27 @@ func PropsOf[P any](t T, table *kind.Table[P], declared map[string]any) P {
 	return p
 }
 
-// Derive adds to a suite what a table says: an immutable attribute cannot drift, and one that counts with another alone, or
-// without it, is no difference where Base says otherwise.
+// Derive adds to a suite what a table says: an immutable attribute cannot drift, a write-only one is not seen to, and nobody can read it
+// back; and one that counts with another alone, or without it, is no difference where Base says otherwise.
 func Derive[P any](table *kind.Table[P], s Suite) Suite {
-	silent, steady := map[tree.Path]string{}, map[tree.Path]string{}
+	if table.Validate() != nil {
+		return s // Run says what is wrong with it
+	}
+	const unseen = "the service does not show it"
+	silent, steady, unreadable := map[tree.Path]string{}, map[tree.Path]string{}, map[tree.Path]string{}
 	maps.Copy(silent, s.Silent)
 	maps.Copy(steady, s.Steady)
+	maps.Copy(unreadable, s.Unreadable)
 	isSet := func(path tree.Path) bool { v, ok := tree.Get(s.Base, path); return ok && !zeroValue(v) }
 	for _, a := range table.Attributes() {
-		if strings.Contains(string(a.Path), ".") {
-			continue // what is compared by itself stands at the top
-		}
 		if a.Immutable {
 			steady[a.Path] = "it keeps that for life"
+		}
+		if a.WriteOnly {
+			steady[a.Path], unreadable[a.Path] = unseen, unseen
+			if s.Rewritten == "" && isSet(a.Path) {
+				s.Rewritten = unseen
+			}
 		}
 		for _, with := range a.With {
 			if !isSet(with) {
@@ -70,7 +81,7 @@ func Derive[P any](table *kind.Table[P], s Suite) Suite {
 			}
 		}
 	}
-	s.Silent, s.Steady = silent, steady
+	s.Silent, s.Steady, s.Unreadable = silent, steady, unreadable
 	return s
 }
 

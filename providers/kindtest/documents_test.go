@@ -14,6 +14,7 @@ import (
 	"github.com/athanor-dev/athanor/reconcile"
 	"github.com/athanor-dev/athanor/reconcile/kind"
 	"github.com/athanor-dev/athanor/reconcile/rest"
+	"github.com/athanor-dev/athanor/reconcile/token"
 )
 
 //go:embed documents_test.go
@@ -28,8 +29,19 @@ type bellProps struct {
 	Rings *time.Duration `prop:"min=1s,max=1m,default=2s" wire:"rings"`
 	// Doors at which it is rung.
 	Doors []string `prop:"set" wire:"doors"`
+	// Code that opens the doors.
+	Code token.Secret `prop:"writeonly" wire:"code"`
+	// Frame that it is built into.
+	Frame *frame `prop:"each" wire:"frame"`
 	// Wire that it hangs on.
 	Wire string `prop:"required,immutable" wire:"wire"`
+}
+
+type frame struct {
+	// Width in millimetres.
+	Width int `prop:"immutable" wire:"width"`
+	// Colour of it.
+	Colour string `wire:"colour"`
 }
 
 type bell struct {
@@ -61,7 +73,7 @@ func house(k *kind.Kind[bellProps, liveBell, bell]) func(url string) reconcile.P
 }
 
 var bells = kindtest.Suite{
-	Base: map[string]any{"tone": "high", "rings": "5s", "doors": []any{"front"}, "wire": "a"},
+	Base: map[string]any{"tone": "high", "rings": "5s", "doors": []any{"front"}, "code": "s3cret", "frame": map[string]any{"width": 80, "colour": "red"}, "wire": "a"},
 	Variants: []kindtest.Variant{
 		{Name: "plain", Props: map[string]any{"wire": "a"}},
 		{Name: "doors", Props: map[string]any{"tone": "low", "doors": []any{"back", "front"}, "wire": "a"}},
@@ -70,7 +82,7 @@ var bells = kindtest.Suite{
 }
 
 var bellBodies = map[string]kind.Document{
-	"":      {"sound": map[string]any{"tone": "high"}, "rings": 5, "doors": []any{"front"}, "wire": "a"},
+	"":      {"sound": map[string]any{"tone": "high"}, "rings": 5, "doors": []any{"front"}, "code": "s3cret", "frame": map[string]any{"width": 80, "colour": "red"}, "wire": "a"},
 	"plain": {"sound": map[string]any{"tone": "low"}, "rings": 2, "wire": "a"},
 }
 

@@ -374,3 +374,16 @@ func TestOrders(t *testing.T) {
 		}
 	})
 }
+
+// TestWrongTablesAreLeftToRun: what is derived from a table that is wrong is empty, so that Run says what is wrong where a panic ended the
+// tests of the package.
+func TestWrongTablesAreLeftToRun(t *testing.T) {
+	t.Parallel()
+	table := kind.TableOf[struct {
+		A string `prop:"imutable" wire:"A"`
+	}]()
+	hands := kindtest.Mutators(table, func() kind.Document { return nil }, func(kindtest.T, kindtest.World, kindtest.Edited, kind.Document) {})
+	if s := kindtest.Derive(table, kindtest.Suite{Hands: hands}); len(s.Hands)+len(s.Steady) > 0 {
+		t.Errorf("%+v", s)
+	}
+}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/athanor-dev/athanor/reconcile"
 	"github.com/athanor-dev/athanor/reconcile/props"
+	"github.com/athanor-dev/athanor/reconcile/token"
 	"github.com/athanor-dev/athanor/reconcile/tree"
 )
 
@@ -23,6 +24,9 @@ func attributeTags(t reflect.Type, names []string, replaces map[string]string, i
 	fields, err := props.Tags(t)
 	if err != nil {
 		return err
+	}
+	if err := props.Tokens(reflect.New(t).Interface(), token.Plain, "x"); err != nil {
+		return err // a program could declare no resource of the kind
 	}
 	for _, f := range fields {
 		for _, key := range []string{"prop", "wire"} {

@@ -123,6 +123,11 @@ func TestHurriedTables(t *testing.T) {
 		`attribute id: tag "Mutable": is not known: did you mean mutable?`: validated[struct {
 			ID string `attr:"Mutable"`
 		}],
+		`attribute count: a int cannot hold a reference; use text, athanor.Int, Bool or Duration, or a list of them`: validated[struct {
+			ID    string
+			Count int
+		}],
+		`attribute labels: a map[string]string cannot hold a reference`:                          validated[struct{ Labels map[string]string }],
 		`attribute url: tag "mutable=name": name names the object: a change replaces the object`: renamed,
 		`a.city: its attr tag means nothing for a prop`: func() error {
 			k := kindOf[struct{ A []spot }]()
@@ -150,6 +155,45 @@ func renamed() error {
 		Given: func(p p) string { return p.Name }, Rule: func(p) kind.NameRule { return kind.NameRule{Max: 40, Marks: "-"} }, Live: func(int) string { return "" },
 	}
 	return k.Validate()
+}
+
+// TestAWrongTagIsNamedFirst: a tag that cannot be read leaves the props without names, and is what is wrong where the definition names one.
+func TestAWrongTagIsNamedFirst(t *testing.T) {
+	type p struct {
+		Name string
+		Size *int `prop:"defualt=3" wire:"size"`
+	}
+	for what, change := range map[string]func(*kind.Kind[p, int, struct{ ID string }]){
+		"a name": func(k *kind.Kind[p, int, struct{ ID string }]) {
+			k.Named = &kind.Named[p, int]{
+				Given: func(p p) string { return p.Name }, Rule: func(p) kind.NameRule { return kind.NameRule{Max: 40, Marks: "-"} }, Live: func(int) string { return "" },
+			}
+		},
+		"files": func(k *kind.Kind[p, int, struct{ ID string }]) {
+			k.Prepare = func(context.Context, kind.Workspace, p) (map[string]kind.Asset, error) { return nil, nil }
+			k.Files = []tree.Path{"name"}
+		},
+		"a whole": func(k *kind.Kind[p, int, struct{ ID string }]) {
+			k.PartOf = []kind.Part{{Kind: "house.Box", Prop: "name", States: "lamps"}}
+		},
+	} {
+		k := kindWith[p, struct{ ID string }]()
+		change(&k)
+		if err := k.Validate(); err == nil || !strings.Contains(err.Error(), `tag "defualt=3" is not known: did you mean default?`) {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	k := kind.StateKind[p, struct{ ID string }]{
+		Type: "test.Kept", Doc: "A test.", Files: []tree.Path{"name"},
+		Prepare: func(context.Context, kind.Workspace, p) (map[string]kind.Asset, error) { return nil, nil },
+		Create: func(context.Context, kind.Site[p, struct{ ID string }]) (a struct{ ID string }, err error) {
+			return a, nil
+		},
+		Compare: func(*kind.Diff[kind.Kept[p, struct{ ID string }]], p, kind.Kept[p, struct{ ID string }]) {},
+	}
+	if err := k.Validate(); err == nil || !strings.Contains(err.Error(), "did you mean default?") {
+		t.Errorf("kept in state: %v", err)
+	}
 }
 
 // TestHurriedKinds has what an author in a hurry writes into a definition, and what was left from the one that was copied.

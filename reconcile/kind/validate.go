@@ -50,6 +50,11 @@ func (k *Kind[P, L, A]) tags() (reconcile.Tags, error) {
 	}); err != nil {
 		return reconcile.Tags{}, err
 	}
+	if k.Dynamic == nil {
+		if _, err := props.Tags(reflect.TypeFor[P]()); err != nil {
+			return reconcile.Tags{}, err // there are no names that the definition could mean
+		}
+	}
 	if err := readsFiles[P](k.Prepare != nil, k.Files); err != nil {
 		return reconcile.Tags{}, err
 	}
@@ -234,6 +239,12 @@ func isRequired[P any](prop tree.Path) bool {
 func readsFiles[P any](prepares bool, files []tree.Path) error {
 	if prepares != (len(files) > 0) {
 		return fmt.Errorf("it has one of Prepare and Files: Prepare reads the files that Files names")
+	}
+	if len(files) == 0 {
+		return nil
+	}
+	if _, err := props.Tags(reflect.TypeFor[P]()); err != nil {
+		return err
 	}
 	for _, file := range files {
 		if steps := file.Steps(); len(steps) == 0 || !slices.Contains(namesIn[P](), steps[0].Key) {

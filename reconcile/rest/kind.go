@@ -1,7 +1,10 @@
 package rest
 
 import (
+	"bytes"
+	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -12,6 +15,7 @@ import (
 
 	"github.com/athanor-dev/athanor/reconcile"
 	"github.com/athanor-dev/athanor/reconcile/kind"
+	"github.com/athanor-dev/athanor/reconcile/tree"
 )
 
 // Documents says where a service keeps the objects of a kind: as JSON documents, one below another part of Path each. GET reads
@@ -56,13 +60,13 @@ func (o Object[P]) Text(member string) string {
 // DeleteLamp of the service house for house.Lamp.
 func Kind[P, A any](where Documents, k kind.Kind[P, Object[P], A]) *kind.Kind[P, Object[P], A] {
 	service, noun, _ := strings.Cut(k.Type, ".")
-	if where.ID == "" {
-		where.ID = "id"
-	}
 	if k.Props == nil {
 		k.Props = kind.TableOf[P]()
 	}
-	d := &documents[P, A]{Documents: where, noun: noun, kind: &k, finds: k.Observe == nil || k.Create == nil}
+	d := &documents[P, A]{
+		Documents: where, noun: noun, kind: &k, finds: k.Observe == nil || k.Create == nil,
+		sendsAll: k.Create == nil && k.Compare == nil && k.Default == nil && k.Prepare == nil && k.Key == nil,
+	}
 	if k.Observe == nil {
 		k.Observe = d.observe
 	}
@@ -93,6 +97,8 @@ type documents[P, A any] struct {
 	kind *kind.Kind[P, Object[P], A]
 	// finds: objects are found, or created, by the functions of this package.
 	finds bool
+	// sendsAll: no function of the kind's own makes anything of a prop that has no name on the wire.
+	sendsAll bool
 }
 
 // verify finds what the service could not be asked for by.
@@ -105,16 +111,33 @@ func (d *documents[P, A]) verify() error {
 	if d.finds && d.kind.Named == nil && d.kind.Key == nil {
 		return fmt.Errorf("it has neither Named nor Key, and documents are created and found by a name: say how objects are named, or give Observe and Create")
 	}
-	for _, a := range d.kind.Props.Attributes() {
-		if d.Named != "" && a.Wire == d.Named {
-			return fmt.Errorf("%s: its wire name is that of Documents.Named, which is sent the name: leave the tag out", a.Path)
-		}
-	}
-	if d.Named == "" && d.Listed != "" {
+	switch {
+	case d.Named == "" && d.Listed != "":
 		return fmt.Errorf("Documents.Listed means nothing without Documents.Named: nothing is listed")
+	case d.Named == "" && d.ID != "":
+		return fmt.Errorf("Documents.ID means nothing without Documents.Named: the name is the id")
+	}
+	for _, a := range d.kind.Props.Attributes() {
+		switch {
+		case d.Named != "" && a.Wire == d.Named:
+			return fmt.Errorf("%s: its wire name is that of Documents.Named, which is sent the name: leave the tag out", a.Path)
+		case d.Named != "" && a.Wire == d.idMember():
+			return fmt.Errorf("%s: its wire name is that of Documents.ID, which the service gives: leave the tag out", a.Path)
+		case d.sendsAll && (a.Wire == "" || a.Wire == "-") && !d.isName(a.Path):
+			return fmt.Errorf("%s: it has no wire name, so that no call sends it", a.Path)
+		}
 	}
 	return nil
 }
+
+// isName reports whether the author gives the name of an object in a prop.
+func (d *documents[P, A]) isName(prop tree.Path) bool {
+	n := d.kind.Named
+	return n != nil && n.Given != nil && prop == cmp.Or(n.Prop, "name")
+}
+
+// idMember is the member of a document that holds the id which the service gives.
+func (d *documents[P, A]) idMember() string { return cmp.Or(d.ID, "id") }
 
 // verbs are those of the calls that are made.
 func (d *documents[P, A]) verbs() []string {
@@ -197,22 +220,44 @@ func (d *documents[P, A]) id(ctx context.Context, s kind.Site[P, A]) (string, er
 }
 
 func (d *documents[P, A]) list(ctx context.Context, cloud kind.Cloud) (all []kind.Document, err error) {
-	if d.Listed == "" {
-		err = d.do(ctx, cloud, "List", http.MethodGet, "", nil, &all)
-	} else {
-		answer := map[string][]kind.Document{}
-		err = d.do(ctx, cloud, "List", http.MethodGet, "", nil, &answer)
-		all = answer[d.Listed]
+	var members map[string]json.RawMessage
+	answer := any(&all)
+	if d.Listed != "" {
+		answer = &members
 	}
-	if errors.Is(err, reconcile.ErrAbsent) {
+	switch err := d.do(ctx, cloud, "List", http.MethodGet, "", nil, answer); {
+	case errors.Is(err, reconcile.ErrAbsent):
 		return nil, nil // a service that has none
+	case err != nil || d.Listed == "":
+		return all, err
 	}
-	return all, err
+	if err := d.listed(members, &all); err != nil {
+		return nil, reconcile.WithClass(fmt.Errorf("%s: the answer%w", "List"+d.noun, err), reconcile.Invalid)
+	}
+	return all, nil
+}
+
+// listed reads the documents out of an answer to a listing. One without the member lists none, unless it lists something else:
+// objects that are not found are created a second time.
+func (d *documents[P, A]) listed(members map[string]json.RawMessage, all *[]kind.Document) error {
+	text, there := members[d.Listed]
+	if there {
+		if err := json.Unmarshal(text, all); err != nil {
+			return fmt.Errorf(": %s: %w", d.Listed, err)
+		}
+		return nil
+	}
+	for _, name := range slices.Sorted(maps.Keys(members)) {
+		if bytes.HasPrefix(members[name], []byte("[")) {
+			return fmt.Errorf(" has no %s, and there is a list %s: is that Documents.Listed?", d.Listed, name)
+		}
+	}
+	return nil
 }
 
 // idOf is the id that the service has given, text or a number.
 func (d *documents[P, A]) idOf(body kind.Document) (string, error) {
-	switch id := body.Get(d.ID).(type) {
+	switch id := body.Get(d.idMember()).(type) {
 	case string:
 		if id != "" {
 			return id, nil
@@ -222,7 +267,7 @@ func (d *documents[P, A]) idOf(body kind.Document) (string, error) {
 			return fmt.Sprint(int64(id)), nil
 		}
 	}
-	return "", reconcile.WithClass(fmt.Errorf("%s: the answer has no %s", d.noun, d.ID), reconcile.Invalid)
+	return "", reconcile.WithClass(fmt.Errorf("%s: the answer has no %s", d.noun, d.idMember()), reconcile.Invalid)
 }
 
 // body is a whole document as it is declared.
@@ -288,10 +333,24 @@ func (s *Service) Provider(kinds ...reconcile.Any) reconcile.Provider {
 	return reconcile.Provider{
 		Name: s.Name, Kinds: kinds,
 		Open: func(context.Context, any) (reconcile.Cloud, error) {
-			if u, err := url.Parse(s.URL); err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-				return nil, fmt.Errorf("the URL of %s is %q: want one such as https://%s.example", s.Name, s.URL, s.Name)
+			if err := s.checkURL(); err != nil {
+				return nil, err
 			}
 			return s, nil
 		},
 	}
+}
+
+// checkURL refuses a URL that is none, or that holds what is no part of a location. The error shows none of that.
+func (s *Service) checkURL() error {
+	u, err := url.Parse(s.URL)
+	switch {
+	case strings.Contains(s.URL, "@"):
+		return fmt.Errorf("the URL of %s holds a user or a password, and plans show it: put them into Header", s.Name)
+	case strings.ContainsAny(s.URL, "?#"):
+		return fmt.Errorf("the URL of %s has a query or a fragment, which no request sends: put a key into Header", s.Name)
+	case err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https":
+		return fmt.Errorf("the URL of %s is %q: want one such as https://%s.example", s.Name, s.URL, s.Name)
+	}
+	return nil
 }

@@ -1,6 +1,7 @@
 package rest_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net/http"
@@ -36,7 +37,11 @@ func TestDocumentsAreFoundByName(t *testing.T) {
 	}{
 		`{"doors": [{"number": 3, "label": "back"}, {"number": 7, "label": "front"}]}`: {id: "7"},
 		`{"doors": [{"number": "seven", "label": "front"}]}`:                           {id: "seven"},
-		`{"doors": []}`: {problem: reconcile.ErrAbsent.Error(), class: reconcile.Absent},
+		`{"total": 1, "next": null, "doors": [{"number": 7, "label": "front"}]}`:       {id: "7"},
+		`{"total": 0}`:                    {problem: reconcile.ErrAbsent.Error(), class: reconcile.Absent},
+		`{"gates": [{"number": 7}]}`:      {problem: "ListDoor: the answer has no doors, and there is a list gates", class: reconcile.Invalid},
+		`{"doors": {"7": {"number": 7}}}`: {problem: "ListDoor: the answer: doors: ", class: reconcile.Invalid},
+		`{"doors": []}`:                   {problem: reconcile.ErrAbsent.Error(), class: reconcile.Absent},
 		`{"doors": [{"number": 3, "label": "front"}, {"number": 7, "label": "front"}]}`: {
 			problem: `ListDoor: 2 have the label "front": 3, 7`, class: reconcile.Invalid,
 		},
@@ -110,7 +115,9 @@ func TestWrongDocumentsAreRefused(t *testing.T) {
 		`Documents.Path has the part ""`:                                                             {rest.Documents{Path: []string{""}}, named},
 		"it has neither Named nor Key, and documents are created and found by a name":                {rest.Documents{}, nil},
 		"color: its wire name is that of Documents.Named, which is sent the name: leave the tag out": {rest.Documents{Named: "color"}, named},
+		"color: its wire name is that of Documents.ID, which the service gives: leave the tag out":   {rest.Documents{Named: "label", ID: "color"}, named},
 		"Documents.Listed means nothing without Documents.Named: nothing is listed":                  {rest.Documents{Listed: "doors"}, named},
+		"Documents.ID means nothing without Documents.Named: the name is the id":                     {rest.Documents{ID: "number"}, named},
 	} {
 		k := doors(wrong.where)
 		k.Doc, k.Named = "A door.", wrong.named
@@ -127,12 +134,69 @@ func TestWrongDocumentsAreRefused(t *testing.T) {
 	}
 }
 
+type gateProps struct {
+	// Name of the gate.
+	Name string
+	// Height has no name on the wire.
+	Height int
+	// Lock is of the gate.
+	Lock *gateLock `prop:"each" wire:"lock"`
+}
+
+type gateLock struct {
+	// Code that opens it.
+	Code string `wire:"code"`
+	// Maker has no name on the wire.
+	Maker string
+}
+
+type gate = rest.Object[gateProps]
+
+// TestPropsThatGoNowhereAreRefused has props that no call sends. Functions of the kind may use them, and a name is sent as such.
+func TestPropsThatGoNowhereAreRefused(t *testing.T) {
+	type of = kind.Kind[gateProps, gate, door]
+	for name, c := range map[string]struct {
+		edit func(*of)
+		want string
+	}{
+		"nothing uses them": {func(*of) {}, "height: it has no wire name, so that no call sends it"},
+		"Create does": {func(k *of) {
+			k.Create = func(context.Context, kind.Site[gateProps, door]) (d door, err error) { return d, nil }
+		}, ""},
+		"Compare does": {func(k *of) { k.Compare = func(*kind.Diff[gate], gateProps, gate) {} }, ""},
+		"Default does": {func(k *of) { k.Default = func(p gateProps) gateProps { return p } }, ""},
+		"the key does": {func(k *of) { k.Named, k.Key = nil, func(p gateProps) string { return p.Name } }, ""},
+	} {
+		k := of{
+			Type: "house.Gate", Doc: "A gate.",
+			Attributes: func(o gate) door { return door{o.ID} },
+			Identity:   func(d door) string { return d.ID },
+			Named: &kind.Named[gateProps, gate]{
+				Given: func(p gateProps) string { return p.Name },
+				Rule:  func(gateProps) kind.NameRule { return kind.NameRule{Max: 40, Marks: "-"} },
+			},
+		}
+		c.edit(&k)
+		if err := rest.Kind(rest.Documents{}, k).Validate(); (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v, want %s", name, err, c.want)
+		}
+	}
+}
+
 // TestAServiceHasAURL is about a URL that a variable did not hold: what is wrong is said before a call is made.
 func TestAServiceHasAURL(t *testing.T) {
-	for address, ok := range map[string]bool{"": false, "house.example": false, "localhost:80": false, "ftp://house.example": false, "https://house.example/v1": true} {
+	const form = "want one such as https://house.example"
+	for address, want := range map[string]string{
+		"": form, "house.example": form, "localhost:80": form, "ftp://house.example": form, "https://house.example/v1": "",
+		"https://me:s3cret@house.example":  "the URL of house holds a user or a password, and plans show it: put them into Header",
+		"https://s3cret@house.example":     "the URL of house holds a user or a password, and plans show it: put them into Header",
+		"https://me:s3cret@house.example:": "the URL of house holds a user or a password",
+		"https://house.example?key=s3cret": "the URL of house has a query or a fragment, which no request sends: put a key into Header",
+		"https://house.example/v1#part":    "the URL of house has a query or a fragment",
+	} {
 		cloud, err := (&rest.Service{Name: "house", URL: address}).Provider().Open(t.Context(), nil)
-		if (err == nil) != ok || ok != (cloud != nil) || err != nil && !strings.Contains(err.Error(), "want one such as https://house.example") {
-			t.Errorf("%q: %v", address, err)
+		if (err == nil) != (want == "") || (cloud != nil) != (want == "") || err != nil && (!strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "s3cret")) {
+			t.Errorf("%q: %v, want %s", address, err, want)
 		}
 	}
 }
