@@ -314,6 +314,14 @@ func TestProcessOfAKilledSessionIsFound(t *testing.T) {
 		c, attrs := y.elsewhere(run)
 		y.began(alive)
 		keeper, _ := attrs["pid"].(int64)
+		// A system lets a stopped process group go on when its last parent outside ends. This member has another one.
+		member := exec.Command("sleep", "1000")
+		member.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pgid: int(keeper)}
+		if err := member.Start(); err != nil {
+			t.Fatal(err)
+		}
+		defer member.Wait()
+		defer member.Process.Kill()
 		for _, err := range []error{syscall.Kill(int(keeper), syscall.SIGSTOP), c.Process.Kill()} {
 			if err != nil {
 				t.Fatal(err)

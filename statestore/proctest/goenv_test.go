@@ -11,7 +11,7 @@ import (
 	"github.com/athanor-dev/athanor/statestore/proctest"
 )
 
-// TestGoEnv: in an environment of its own, a go command takes over the packages that this one has compiled.
+// TestGoEnv: in an environment of its own, a go command takes over the packages that this one has compiled, and writes nothing into its home.
 func TestGoEnv(t *testing.T) {
 	t.Setenv("ATHANOR_STACK_CGO", "")
 	t.Setenv("GOFLAGS", "-gcflags=all=-dwarf=false")
@@ -29,7 +29,8 @@ func TestGoEnv(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	bare := []string{"PATH=" + os.Getenv("PATH"), "HOME=" + t.TempDir()}
+	home := t.TempDir()
+	bare := []string{"PATH=" + os.Getenv("PATH"), "HOME=" + home}
 	own := export(os.Environ())
 	if got := export(append(bare, env...)); got != own {
 		t.Errorf("%s is compiled, and %s was there", got, own)
@@ -40,6 +41,9 @@ func TestGoEnv(t *testing.T) {
 	without := slices.DeleteFunc(slices.Clone(env), func(v string) bool { return strings.HasPrefix(v, "GOFLAGS=") })
 	if got := export(append(bare, without...)); got == own {
 		t.Error("the flags make no difference, so the test sees nothing")
+	}
+	if wrote, err := os.ReadDir(home); err != nil || len(wrote) > 0 {
+		t.Errorf("%v, %v are in its home", err, wrote)
 	}
 	t.Setenv("ATHANOR_STACK_CGO", "1")
 	if env, err := proctest.GoEnv(); err != nil || !slices.Contains(env, "CGO_ENABLED=1") {

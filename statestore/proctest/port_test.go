@@ -2,7 +2,10 @@ package proctest_test
 
 import (
 	"net"
+	"os"
+	"os/exec"
 	"strconv"
+	"sync"
 	"testing"
 
 	"github.com/athanor-dev/athanor/statestore/proctest"
@@ -26,5 +29,44 @@ func TestPort(t *testing.T) {
 		}
 		defer listener.Close()
 		taken[port] = true
+	}
+}
+
+// TestPortWhileProcessesStart: a process that is started meanwhile has what this one has open until it executes its program. The port
+// is free all the same.
+func TestPortWhileProcessesStart(t *testing.T) {
+	program, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var done sync.WaitGroup
+	stop := make(chan struct{})
+	defer done.Wait()
+	defer close(stop)
+	for range 2 {
+		done.Go(func() {
+			for {
+				select {
+				case <-stop:
+					return
+				default:
+				}
+				if err := exec.CommandContext(t.Context(), program, "-test.run=^$").Run(); err != nil {
+					t.Error(err)
+					return
+				}
+			}
+		})
+	}
+	for range 500 {
+		port, err := proctest.Port()
+		if err != nil {
+			t.Fatal(err)
+		}
+		listener, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", port))
+		if err != nil {
+			t.Fatal(err)
+		}
+		listener.Close()
 	}
 }
