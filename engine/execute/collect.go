@@ -30,7 +30,10 @@ func (c *collecting) collect(ctx context.Context) {
 	kept := c.stillNeeded()
 	drops := map[string]*task{}
 	var tasks []*task
-	add := func(n *plan.Node, do func(context.Context, *plan.Node) error) {
+	preview, do := c.previewDelete, func(t *task) (bool, error) { // one for all tasks, of which there can be very many
+		return c.works.work(ctx, t, t.first, t.work)
+	}
+	add := func(n *plan.Node, work func(context.Context, *plan.Node) (bool, error)) {
 		if c.handled(n) {
 			return
 		}
@@ -38,21 +41,25 @@ func (c *collecting) collect(ctx context.Context) {
 			c.keep(n)
 			return
 		}
-		t := c.task(ctx, n, do)
+		t := &task{n: n, drop: true, collecting: true, first: preview, work: work, do: do}
+		if n.Decl == nil {
+			c.tasks[n] = t
+		}
 		tasks, drops[n.Address] = append(tasks, t), t
 	}
+	drop, dropBeside, forget, dropCondemned := ending(c.drop), ending(c.dropBeside), ending(c.forget), ending(c.dropCondemned)
 	for _, n := range c.leftover {
 		switch {
 		case !c.IsSelected(n):
 		case n.Beside:
 			if plan.IsDeleted(n) {
-				add(n, c.dropBeside)
+				add(n, dropBeside)
 			}
 		case plan.IsDeleted(n):
-			add(n, c.drop)
+			add(n, drop)
 		case n.Plan == nil:
 		case n.Doing() == plan.Forget:
-			add(n, c.forget)
+			add(n, forget)
 		case n.Doing() == plan.Blocked:
 			c.settled(n, c.Sleeps(n))
 		}
@@ -62,7 +69,7 @@ func (c *collecting) collect(ctx context.Context) {
 			continue // what was condemned before is the next deploy's
 		}
 		if n.Entry != nil && len(c.Collectable(n.Entry)) > 0 && c.ok(n) && c.IsSelected(n) {
-			add(n, c.dropCondemned)
+			add(n, dropCondemned)
 		}
 	}
 	if err := c.part(ctx, drops); err != nil {
@@ -86,18 +93,6 @@ func (c *collecting) collect(ctx context.Context) {
 		}
 	}
 	c.works.schedule(tasks)
-}
-
-// task is the task of taking something of a node away.
-func (c *collecting) task(ctx context.Context, n *plan.Node, do func(context.Context, *plan.Node) error) *task {
-	t := &task{n: n, drop: true, collecting: true}
-	if n.Decl == nil {
-		c.tasks[n] = t
-	}
-	t.do = func(t *task) (bool, error) {
-		return c.works.work(ctx, t, c.previewDelete, func(ctx context.Context, n *plan.Node) (bool, error) { return false, do(ctx, n) })
-	}
-	return t
 }
 
 // part takes what is deleted with another off the other's needs, so that the other's row can go first.

@@ -56,7 +56,7 @@ func (f *forwarding) forward(ctx context.Context) {
 		}
 	}
 	for _, n := range breaking(drops, f.leftover) {
-		drops[n] = add(n, true, f.previewDelete, func(ctx context.Context, n *plan.Node) (bool, error) { return false, f.drop(ctx, n) })
+		drops[n] = add(n, true, f.previewDelete, ending(f.drop))
 	}
 	order(makes, drops, f.Jobs.Index)
 	f.works.schedule(tasks)

@@ -50,6 +50,11 @@ type task struct {
 	left      bool
 }
 
+// ending is work after which nothing is waited for.
+func ending(work func(context.Context, *plan.Node) error) func(context.Context, *plan.Node) (waiting bool, err error) {
+	return func(ctx context.Context, n *plan.Node) (bool, error) { return false, work(ctx, n) }
+}
+
 // intends reports that the first commit of a task is an intent that comes soon: after a look, and nothing else.
 func (t *task) intends() bool {
 	n := t.n

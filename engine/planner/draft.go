@@ -62,6 +62,8 @@ type Policy struct {
 	hidesOutputs, keepsOutputs, leavesOutputs bool
 	// Waives: changed outputs, and where the program lies, are no reason for a run of their own.
 	Waives bool
+	// declared are the resources of the program of a destroy: what is in state as they have it is not held twice.
+	declared []graph.Resource
 	// wholeRows: the rows of the state are held beside its entries.
 	wholeRows bool
 	// refusesEach: a refusal stops its own resource, and no other.
@@ -110,9 +112,14 @@ func (e *Planner) NewWork(ctx context.Context, g *Graph, o Policy) (*Draft, erro
 	if err := e.Key.Check(snap.KeyID); err != nil {
 		return nil, err
 	}
+	declared := g.Resources
+	if len(declared) == 0 {
+		declared = o.declared
+	}
+	o.declared = nil // the draft need not hold them
 	dev := plan.DevRules{Session: o.Dev, Name: stage.Name}
 	w := &Draft{
-		Planner: e, Policy: o, program: g, Stored: openStored(snap, e.Key, g.Resources, o.wholeRows), DevRules: dev, Chosen: &plan.Chosen{}, drift: &plan.Drift{}, Gate: calls.NewGate(e.Parallel),
+		Planner: e, Policy: o, program: g, Stored: openStored(snap, e.Key, declared, o.wholeRows), DevRules: dev, Chosen: &plan.Chosen{}, drift: &plan.Drift{}, Gate: calls.NewGate(e.Parallel),
 		Refusals: &plan.Refusals{Masks: e.Redact, Each: o.refusesEach}, abroad: &otherStages{store: e.Store, but: stage},
 	}
 	program := &Program{

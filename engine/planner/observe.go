@@ -221,8 +221,7 @@ func (o *observer) lookLeftover(ctx context.Context, n *plan.Node) error {
 	}
 	n.Access = a
 	if n.Spec.Recorded {
-		n.SetLook(reconcile.Look{Identity: g.Identity, Attrs: g.Attributes})
-		return nil
+		return nil // its entry says all
 	}
 	n.Job = o.RecordedJob(n, a, g)
 	if err = n.Saw(observe.See(ctx, n.Kind, n.Job)); FailsToRead(ctx, err) {

@@ -33,7 +33,11 @@ func (e *Planner) Plan(ctx context.Context, g *Graph, o plan.PlanOptions) (*plan
 
 // PlanDestroy makes the plan of destroying a stage. The graph may be nil, or without resources.
 func (e *Planner) PlanDestroy(ctx context.Context, stage statestore.Stage, g *Graph, o plan.PlanOptions) (*plan.Plan, error) {
-	w, err := e.NewWork(ctx, EmptyGraph(stage, g), Policy{PlanOptions: o, renames: true, collects: true, hidesOutputs: true, Waives: true})
+	policy := Policy{PlanOptions: o, renames: true, collects: true, hidesOutputs: true, Waives: true}
+	if g != nil {
+		policy.declared = g.Resources
+	}
+	w, err := e.NewWork(ctx, EmptyGraph(stage, g), policy)
 	if err != nil {
 		return nil, err
 	}
