@@ -52,7 +52,7 @@ var fileAttributes = map[string][]tree.Path{"workers_script": {"assets", "conten
 func TestTerraformAgrees(t *testing.T) {
 	t.Parallel()
 	provider := terraformtest.Start(t, "cloudflare", map[string]any{"api_token": strings.Repeat("0", 40)})
-	excused, used, facts := map[string]bool{}, map[string]bool{}, 0
+	known, used, facts := &excuses{all: terraformDisagreements, pages: "https://developers.cloudflare.com/"}, map[string]bool{}, 0
 	for _, s := range ofCloudflare() {
 		for _, kind := range s.Kinds {
 			name := kind.Spec().Type
@@ -67,20 +67,13 @@ func TestTerraformAgrees(t *testing.T) {
 			j := judgeOf(t, kind, its.Attributes, its.Replaces, used)
 			facts += j.facts
 			for _, d := range j.found {
-				key := fmt.Sprint(name, " ", d.path, " ", d.fact)
-				if terraformDisagreements[key].reason != "" {
-					excused[key] = true
-					continue
+				if key := fmt.Sprint(name, " ", d.path, " ", d.fact); !known.cover(key) {
+					t.Errorf("%s: %s, and cloudflare_%s %s: %s", key, d.ours, typ, j.attributes[d.path].Path, d.theirs)
 				}
-				t.Errorf("%s: %s, and cloudflare_%s %s: %s", key, d.ours, typ, j.attributes[d.path].Path, d.theirs)
 			}
 		}
 	}
-	for key, d := range terraformDisagreements {
-		if !excused[key] || !strings.HasPrefix(d.url, "https://developers.cloudflare.com/") {
-			t.Errorf("terraformDisagreements: %s excuses nothing any more, or has no page", key)
-		}
-	}
+	known.check(t)
 	for key := range attributes {
 		if !used[key] {
 			t.Errorf("attributes: %s is not asked for", key)
@@ -89,7 +82,7 @@ func TestTerraformAgrees(t *testing.T) {
 	if facts < 100 {
 		t.Errorf("only %d facts are compared", facts)
 	}
-	t.Logf("%d facts agree, %d do not", facts-len(excused), len(excused))
+	t.Logf("%d facts agree, %d do not", facts-len(known.used), len(known.used))
 }
 
 // terraformDisagreements are the facts of which the service says what the kind does, by kind, prop and fact.
@@ -266,8 +259,10 @@ func TestTerraformCanDisagree(t *testing.T) {
 		}
 	}
 	j := judgeOf(t, consumer, []terraformtest.Attribute{
-		{Path: "queue_id"}, {Path: "type", Required: true, Refusals: []string{`value must be one of: ["worker" "pull"], got: ""`}},
-		{Path: "settings", Holder: true}, {Path: "settings.batch_size", Refusals: []string{"value must be between 2 and 100.000000, got"}},
+		{Path: "queue_id"},
+		{Path: "type", Required: true, Refusals: []string{`value must be one of: ["worker" "pull"], got: ""`}},
+		{Path: "settings", Holder: true},
+		{Path: "settings.batch_size", Refusals: []string{"value must be between 2 and 100.000000, got"}},
 		{Path: "settings.max_wait_time_ms", Refusals: []string{"value must be at least 0, got", "value must be at most 30000, got"}},
 	}, func(path tree.Path) bool { return path != "settings.max_wait_time_ms" }, map[string]bool{})
 	var have []string

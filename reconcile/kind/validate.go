@@ -240,12 +240,6 @@ func readsFiles[P any](prepares bool, files []tree.Path) error {
 	if prepares != (len(files) > 0) {
 		return fmt.Errorf("it has one of Prepare and Files: Prepare reads the files that Files names")
 	}
-	if len(files) == 0 {
-		return nil
-	}
-	if _, err := props.Tags(reflect.TypeFor[P]()); err != nil {
-		return err
-	}
 	for _, file := range files {
 		if steps := file.Steps(); len(steps) == 0 || !slices.Contains(namesIn[P](), steps[0].Key) {
 			return fmt.Errorf("it has Files that name %s, which is no prop", file)
@@ -274,6 +268,9 @@ func (k *StateKind[P, A]) tags() (reconcile.Tags, error) {
 		{"Create", k.Create != nil},
 		{"Props, or Compare,", k.table() != nil || k.Compare != nil},
 	}); err != nil {
+		return reconcile.Tags{}, err
+	}
+	if _, err := props.Tags(reflect.TypeFor[P]()); err != nil {
 		return reconcile.Tags{}, err
 	}
 	if err := readsFiles[P](k.Prepare != nil, k.Files); err != nil {

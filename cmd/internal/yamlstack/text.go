@@ -169,7 +169,7 @@ func (s *scope) configValue(name string) (any, error) {
 		return nil, fmt.Errorf("${config.%s}: a config may use ${stage} and ${stack} alone", name)
 	}
 	if _, known := s.config[name]; !known {
-		return nil, undeclared("config", name, "type: string", slices.Sorted(maps.Keys(s.config)))
+		return nil, undeclared("config", name, "config: {%s: {type: string}}", slices.Sorted(maps.Keys(s.config)))
 	}
 	return s.graph.Config[name], nil
 }
@@ -179,7 +179,7 @@ func (s *scope) secret(name string) (any, error) {
 		return nil, fmt.Errorf("${secret.%s}: %s", name, s.why)
 	}
 	if _, known := s.graph.Secrets[name]; !known {
-		return nil, undeclared("secret", name, "sealed: true", slices.Sorted(maps.Keys(s.graph.Secrets)))
+		return nil, undeclared("secret", name, "secrets: {%s: {sealed: true}}", slices.Sorted(maps.Keys(s.graph.Secrets)))
 	}
 	return token.Plain.Secret(name), nil
 }
@@ -190,7 +190,7 @@ func undeclared(what, name, declaration string, known []string) error {
 	if len(known) > 0 {
 		return near(err, name, known)
 	}
-	return reconcile.WithHint(err, "declare it: %s: {%s: {%s}}", map[string]string{"config": "config", "secret": "secrets"}[what], name, declaration)
+	return reconcile.WithHint(err, "declare it: "+declaration, name)
 }
 
 func (s *scope) eachValue(expr string) (any, error) {

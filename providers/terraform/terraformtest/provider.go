@@ -80,7 +80,7 @@ type Type struct {
 	samples samples
 }
 
-// Type asks about a type. Attributes without which the provider plans, such as those that name a file, are left out.
+// Type asks about a type. It declares none of the attributes in without, such as those that name a file which the provider would read.
 func (p *Provider) Type(name string, without ...tree.Path) *Type {
 	p.t.Helper()
 	t := p.schema.Resources[name]
